@@ -93,7 +93,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['apps'],
     ['tools', 'servers', 'offers', 'timeline', 'health', 'palette'],
     ['questions'],
-    ['app'],
+    ['app', 'admin'],
     ['main'],
   ],
   codebase: [

@@ -20,7 +20,7 @@ function* filesIn(folder: string): Generator<SourceFile> {
     const path = join(folder, item.name)
     if (item.isDirectory()) {
       if (item.name !== 'fixtures') yield* filesIn(path)
-    } else if (/\.(?:ts|mjs)$/.test(item.name) && !/\.test\.ts$|\.d\.m?ts$/.test(item.name))
+    } else if (/\.(?:tsx?|mjs)$/.test(item.name) && !/\.test\.tsx?$|\.d\.m?ts$/.test(item.name))
       yield { path: relative(root, path).split(sep).join('/'), text: readFileSync(path, 'utf8') }
   }
 }
@@ -95,7 +95,7 @@ describe('files and functions stay short', () => {
     const lines = text.split('\n').length - 1
     const { program } = parse(text, {
       sourceType: 'module',
-      plugins: path.endsWith('.ts') ? ['typescript'] : [],
+      plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : path.endsWith('.ts') ? ['typescript'] : [],
     })
     const found: Span[] = lines > FILE_LINES ? [{ name: path, lines }] : []
     visit(program, undefined, (span) => {

@@ -1,7 +1,8 @@
 // page-pictures.mjs: the page of the board in a real browser with real servers, as the pictures of docs/ui.md.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../../test/support/free-port.mjs'
 import { ensureBrowser } from '../ensure-browser.mjs'
 import { root } from '../ensure-install.mjs'
 
@@ -58,10 +59,73 @@ export async function drawPage(folder) {
     await page.getByText(/5 of 7 connected/).waitFor()
     for (const call of CALLS) run('call', ...call)
     await drawViews(page)
+    await drawGateway(page, { command, env, project })
   } finally {
     await browser.close()
     run('down')
   }
+}
+
+const GATEWAY = {
+  auth: { tokens: 'tokens.json' },
+  roles: { developer: { expose: ['everything', 'memory'] }, reader: { expose: ['files'] } },
+  limits: { user: { perMinute: 120, perDay: 5000 } },
+}
+const USERS = [
+  ['ada', 'developer', 'claude-code'],
+  ['grace', 'developer', 'cursor'],
+  ['linus', 'reader', 'zed'],
+]
+
+/** The page of the administrators of a gateway with three users. */
+async function drawGateway(page, { command, env, project }) {
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const file = join(project, 'gateway.json')
+  writeFileSync(file, JSON.stringify({ ...GATEWAY, admin: { port: adminPort } }))
+  const run = (...args) =>
+    execFileSync(process.execPath, [command, ...args], { cwd: project, env, encoding: 'utf8' })
+  const tokens = USERS.map(
+    ([name, role]) =>
+      JSON.parse(run('serve', 'token', 'add', name, '--role', role, '--gateway', file, '--json')).token,
+  )
+  const words = ['serve', '--http', '--port', String(port), '--gateway', file, '--ui']
+  const served = spawn(process.execPath, [command, ...words], { cwd: project, env })
+  try {
+    let said = ''
+    served.stderr.on('data', (chunk) => {
+      said += chunk
+    })
+    for (const end = Date.now() + 30_000; !/Page: \S+/.test(said); ) {
+      if (Date.now() > end) throw new Error(`The gateway did not start: ${said}`)
+      await new Promise((done) => setTimeout(done, 100))
+    }
+    for (const [at, [, , client]] of USERS.entries()) await greet(port, tokens[at], client)
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.goto(/Page: (\S+)/.exec(said)[1])
+    await page.getByRole('row', { name: /linus/ }).waitFor()
+    await page.mouse.move(0, 0)
+    await page.screenshot({ path: join(root, 'docs/ui-gateway.png') })
+    console.error('Wrote docs/ui-gateway.png')
+  } finally {
+    served.kill()
+  }
+}
+
+async function greet(port, token, name) {
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name, version: '1' },
+  }
+  await fetch(`http://127.0.0.1:${port}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  })
 }
 
 async function drawViews(page) {

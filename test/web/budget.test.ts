@@ -1,11 +1,11 @@
 // What the page costs and whether everybody can use it: size, first paint of a large board, ten thousand rows, axe-core in every
 // view, keyboard, narrow screens.
 import { readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { violationsOf } from './axe.ts'
 import { executablePath, type OpenedPage, openPage } from './page.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -95,22 +95,11 @@ describe.skipIf(!executablePath)('a board of fifty servers', () => {
 
   /** The colours are the same in all views; these have every kind of part. */
   const DARK_VIEWS = ['#/servers/server-1', '#/tools/mcp__server-1__tool-1', '#/timeline', '#/health']
-  const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-  interface Violation {
-    readonly id: string
-    readonly nodes: readonly { readonly html: string }[]
-  }
-  const violations = async () => {
-    const found = await opened.page.evaluate<readonly Violation[]>(
-      "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then((r) => r.violations)",
-    )
-    return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`)
-  }
+  const violations = () => violationsOf(opened.page)
 
   it.each(['light', 'dark'] as const)('has no violation that axe-core finds, %s', async (colorScheme) => {
     const { page, go } = opened
     await page.emulateMedia({ colorScheme })
-    await page.evaluate(AXE)
     const views =
       colorScheme === 'dark'
         ? DARK_VIEWS
@@ -124,6 +113,7 @@ describe.skipIf(!executablePath)('a board of fifty servers', () => {
             '#/tools/mcp__server-1__tool-1',
             '#/resources',
             '#/prompts',
+            '#/skills',
             '#/timeline',
             '#/decide',
             '#/health',

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAuthorizationServer } from '../../packages/core/src/auth/fixtures/authorization-server.ts'
 import { startResourceServer } from '../../packages/core/src/auth/fixtures/resource-server.ts'
 import { entryOf, everything } from '../support/servers.ts'
+import { noTerminal, openTerminalWith } from '../support/terminal.ts'
 import { callShown, executablePath, type OpenedPage, openPage, settingsOf, untilState } from './page.ts'
 
 const HOSTILE = {
@@ -135,6 +136,56 @@ describe.skipIf(!executablePath)('the page', () => {
     expect((await place.run('trace', 'everything')).stdout).toMatch(/→ everything {2}tools\/call get-sum/)
   })
 
+  it('compares two calls, and says which rule decided', async () => {
+    const { page, go } = opened
+    await go('#/tools/mcp__everything__get-sum')
+    for (const a of ['1', '2']) {
+      await page.getByLabel(/^a /).fill(a)
+      await page.getByLabel(/^b /).fill('5')
+      await callShown(page)
+    }
+    await go('#/timeline')
+    await page.getByLabel('Filter by method, tool or id').fill('get-sum')
+    const rows = page.getByRole('link', { name: /tools\/call get-sum/ })
+    await expect.poll(() => rows.count()).toBeGreaterThan(2)
+    await rows.nth(-2).click()
+    await page.getByText('the user called it directly').first().waitFor()
+    await page.getByRole('button', { name: 'Compare with…' }).click()
+    await rows.nth(-1).click()
+    const differences = page.getByRole('region', { name: 'The requests: differences' })
+    await differences.getByRole('row', { name: /arguments\.a 1 2/ }).waitFor()
+  })
+
+  it('writes a rule from a decision, and verifies the log', async () => {
+    const { page, place, go } = opened
+    await go('#/audit')
+    await page.getByRole('button', { name: 'Verify the chain' }).click()
+    await page.getByText(/lines, none changed/).waitFor()
+    await page
+      .getByRole('row', { name: /get-sum/ })
+      .first()
+      .getByRole('button', { name: 'Rule…' })
+      .click()
+    const dialog = page.getByRole('dialog', { name: 'Write a rule' })
+    await dialog.getByLabel('Rule', { exact: true }).fill('not a rule')
+    await dialog.getByRole('button', { name: 'Show the change' }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByLabel('Rule', { exact: true }).fill('mcp__everything__get-sum')
+    await dialog.getByRole('button', { name: 'Show the change' }).click()
+    await dialog.locator('.diff-added', { hasText: 'mcp__everything__get-sum' }).waitFor()
+    await dialog.getByRole('button', { name: 'Write this change' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(JSON.parse(settingsOf(place)).permissions).toEqual({ deny: ['mcp__everything__get-sum'] })
+    const refused = await place.runWith(
+      { PLUGBOARD_RESIDENT: '1' },
+      'call',
+      'everything.get-sum',
+      'a=1',
+      'b=2',
+    )
+    expect(refused.code).toBe(6)
+  })
+
   it('shows the app of a tool, and its server is asked through the permissions', async () => {
     const { page, go } = opened
     await go('#/tools/mcp__budget__get-budget-data')
@@ -157,6 +208,29 @@ describe.skipIf(!executablePath)('the page', () => {
     await hostile.getByText('end: done').waitFor()
     expect(await hostile.getByText('own tool').textContent()).not.toContain('everything was erased')
     await other.close()
+  })
+
+  it.skipIf(noTerminal() !== undefined)('is offered by a call of a tool with an app', async () => {
+    const { place, context } = opened
+    const terminal = await openTerminalWith(place, { env: { PLUGBOARD_RESIDENT: '1' } }, [
+      'call',
+      'budget.get-budget-data',
+    ])
+    const page = await context.newPage()
+    try {
+      await terminal.see(/Trust this folder\?[\s\S]*\(n\)o/)
+      await terminal.press('Enter')
+      await terminal.see(/Open it in the browser\?[\s\S]*\(n\)o/)
+      await terminal.type('y')
+      const screen = (await terminal.see('exit 0')).replaceAll('\n', '')
+      const url = /http:\/\/127\.0\.0\.1:\d+\/#token=[0-9a-f]+&board=[^&]*&view=[\w%-]+/.exec(screen)?.[0]
+      await page.goto(url ?? '')
+      await page.getByRole('button', { name: 'Call', exact: true }).waitFor()
+      expect(page.url()).toContain('#/tools/mcp__budget__get-budget-data')
+    } finally {
+      await terminal.close()
+      await page.close()
+    }
   })
 
   it('logs in at the real authorization server', async () => {

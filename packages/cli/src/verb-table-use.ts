@@ -320,6 +320,10 @@ export const USE_VERBS: readonly VerbSpec[] = [
         choices: ['client', 'elicit', 'deny'],
         help: 'calls that ask: the client decides, its user fills in a form, or they are denied',
       },
+      ui: {
+        type: 'boolean',
+        help: 'with --http: the administration as a page too, on the port "admin" of gateway.json',
+      },
       gateway: {
         type: 'string',
         value: 'FILE',

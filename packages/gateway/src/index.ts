@@ -8,7 +8,7 @@ export {
   type User,
 } from './access/access.ts'
 export { EVERYTHING, type Exposure, narrowed, readExposure } from './access/exposure.ts'
-export { AdminActions } from './admin/admin-actions.ts'
+export { AdminActions, AdminFault } from './admin/admin-actions.ts'
 export { type AdminHandle, serveAdmin } from './admin/admin-server.ts'
 export { Revocations } from './admin/revocations.ts'
 export { CallLimits } from './call-limits/call-limits.ts'

@@ -4,3 +4,4 @@
 export type { StatusResult } from './protocol.ts'
 export { type Resident, type ResidentOptions, startResident } from './resident.ts'
 export { type ResidentPlace, residentPlace } from './socket-paths.ts'
+export { AdminPage, type AdminPageOptions } from './web/admin-page.ts'

@@ -1,18 +1,20 @@
 // app.tsx: the frame around all views: navigation, the state of the connection, notices, the command palette.
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { CommandPalette } from './palette.tsx'
-import { IconButton, Loading } from './parts/basics.tsx'
+import { Loading } from './parts/basics.tsx'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
+import { Notices } from './parts/notices.tsx'
+import { ThemeButton } from './parts/theme-button.tsx'
 import { addressOf, useRoute, type View } from './routes.ts'
 import { ServersView } from './servers/servers-view.tsx'
-import { board, dismiss, retryNow } from './state/board.ts'
+import { board, retryNow } from './state/board.ts'
 import { useStore } from './state/store.ts'
-import { chooseTheme, chosenTheme, nextTheme } from './theme.ts'
 
 const ToolsView = lazy(() => import('./tools/tools-view.tsx'))
 const ResourcesView = lazy(() => import('./offers/resources-view.tsx'))
 const PromptsView = lazy(() => import('./offers/prompts-view.tsx'))
+const SkillsView = lazy(() => import('./offers/skills-view.tsx'))
 const TimelineView = lazy(() => import('./timeline/timeline-view.tsx'))
 const DecideView = lazy(() => import('./questions/decide-view.tsx'))
 const HealthView = lazy(() => import('./health/health-view.tsx'))
@@ -23,6 +25,7 @@ const NAVIGATION: readonly (readonly [View, string, IconName])[] = [
   ['tools', 'Tools', 'tools'],
   ['resources', 'Resources', 'resources'],
   ['prompts', 'Prompts', 'prompts'],
+  ['skills', 'Skills', 'skills'],
   ['timeline', 'Timeline', 'timeline'],
   ['decide', 'Decide', 'decide'],
   ['health', 'Health', 'health'],
@@ -79,11 +82,13 @@ function Shown({ view, path }: { readonly view: View; readonly path: readonly st
     case 'servers':
       return <ServersView selected={path[0]} tab={path[1]} />
     case 'tools':
-      return <ToolsView selected={path[0]} />
+      return <ToolsView selected={path[0]} given={path[1]} />
     case 'resources':
       return <ResourcesView />
     case 'prompts':
       return <PromptsView />
+    case 'skills':
+      return <SkillsView />
     case 'timeline':
       return <TimelineView selected={path[0]} />
     case 'decide':
@@ -98,7 +103,6 @@ function Shown({ view, path }: { readonly view: View; readonly path: readonly st
 function Sidebar({ view, onPalette }: { readonly view: View; readonly onPalette: () => void }) {
   const info = useStore(board, (state) => state.info)
   const waiting = useStore(board, (state) => state.questions.length + state.pending.length)
-  const [theme, setTheme] = useState(chosenTheme)
   const folder = info?.cwd.split('/').filter(Boolean).at(-1) ?? ''
   return (
     <header className="sidebar">
@@ -134,15 +138,7 @@ function Sidebar({ view, onPalette }: { readonly view: View; readonly onPalette:
       </nav>
       <div className="sidebar-foot">
         <LinkState />
-        <IconButton
-          icon="sun"
-          label={`Theme: ${theme}`}
-          onClick={() => {
-            const next = nextTheme(theme)
-            chooseTheme(next)
-            setTheme(next)
-          }}
-        />
+        <ThemeButton />
       </div>
     </header>
   )
@@ -196,20 +192,6 @@ function BoardProblem({ text }: { readonly text: string }) {
       <Icon name="warning" size={32} />
       <h1>The board could not be opened</h1>
       <p>{text}</p>
-    </div>
-  )
-}
-
-function Notices() {
-  const notices = useStore(board, (state) => state.notices)
-  return (
-    <div className="notices" aria-live="polite">
-      {notices.map(({ id, text, tone }) => (
-        <div key={id} className={`notice notice-${tone}`}>
-          <span>{text}</span>
-          <IconButton icon="close" label="Dismiss" onClick={() => dismiss(id)} />
-        </div>
-      ))}
     </div>
   )
 }

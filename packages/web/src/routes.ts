@@ -6,6 +6,7 @@ export const VIEWS = [
   'tools',
   'resources',
   'prompts',
+  'skills',
   'timeline',
   'decide',
   'health',

@@ -19,6 +19,7 @@ import { userPromptOptions } from '../terminal/user-prompts.ts'
 import { GLOBAL_OPTIONS } from '../verb-spec.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
 import { addAdHocServer } from './ad-hoc-server.ts'
+import { hasApp, offerApp } from './offer-app.ts'
 import { printCall } from './print-call.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -61,6 +62,7 @@ export async function run(invocation: Invocation): Promise<number> {
         line.end()
         await call.ended()
         await printCall(invocation, tool, result, performance.now() - started)
+        if (hasApp(tool)) await offerApp(invocation, tool, args)
         return result.isError ? EXIT.toolError : EXIT.done
       } catch (error) {
         line.end()

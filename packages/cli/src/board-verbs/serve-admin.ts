@@ -1,12 +1,24 @@
 // serve-admin.ts: the administration of a running `serve --http`: its port, its token, and users whose access is withdrawn.
 import { randomBytes } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { plugboardHome } from '@plugboard/core/config'
+import { auditKeysOf, auditPath } from '@plugboard/core'
+import { plugboardHome, stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { readTextFile, writeFileAtomic } from '@plugboard/core/files'
-import { AdminActions, type Gateway, type HttpHandle, Revocations, serveAdmin } from '@plugboard/gateway'
+import { readAudit, verifyAudit } from '@plugboard/core/permissions'
+import {
+  AdminActions,
+  type Gateway,
+  type HttpHandle,
+  Revocations,
+  readLastUses,
+  readNamedTokens,
+  serveAdmin,
+} from '@plugboard/gateway'
+import type { AdminPage } from '@plugboard/resident'
 import type { Invocation } from '../context.ts'
-import type { GatewayFile } from './gateway-file.ts'
+import { pageFiles } from '../resident/page-files.ts'
+import { type GatewayFile, tokensFile } from './gateway-file.ts'
 import type { ServedUsers } from './serve-users.ts'
 
 const FILE_BYTES = 4096
@@ -20,6 +32,11 @@ export async function openAdmin(
   file: GatewayFile | undefined,
 ): Promise<() => Promise<void>> {
   const admin = file?.config.admin
+  const wantsPage = invocation.flag('ui')
+  if (wantsPage && (!admin || !users))
+    throw new InvalidInput('--ui shows the administration, and there is none.', {
+      hint: 'Give --gateway FILE with "admin": {"port": N}.',
+    })
   const { keys, replicas } = gateway
   if (!users || (!admin && !replicas)) return async () => undefined
   const revocations = new Revocations(keys, replicas, (withdrawn) =>
@@ -33,10 +50,22 @@ export async function openAdmin(
     endSession: (sid) => handle.endSession(sid),
     users: () => users.identity.users(),
     metrics: () => handle.metrics(),
+    ...recordsFor(invocation, file),
   })
   if (!admin || !file) return async () => undefined
   const token = await adminToken(invocation, file, 'make')
-  const served = await serveAdmin({ port: admin.port, host: admin.host, token, actions }).catch((error) => {
+  let page: AdminPage | undefined
+  const served = await serveAdmin({
+    port: admin.port,
+    host: admin.host,
+    token,
+    actions,
+    ...(wantsPage && {
+      page: await pageFor(admin.host, token, actions, (opened) => {
+        page = opened
+      }),
+    }),
+  }).catch((error) => {
     const { code } = error as NodeJS.ErrnoException
     throw new InvalidInput(
       `The administration cannot listen on port ${admin.port}${code ? ` (${code})` : ''}.`,
@@ -44,7 +73,58 @@ export async function openAdmin(
     )
   })
   invocation.output.note(`Administration on ${served.url}; its token is in ${tokenPath(invocation, file)}.`)
+  if (page)
+    invocation.output.note(
+      `Page: ${page.address()}\nThe address works once, within five minutes; later, sign in there with the token.`,
+    )
   return () => served.close()
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
+
+/** Loaded for `--ui` alone. */
+async function pageFor(
+  host: string | undefined,
+  token: string,
+  actions: AdminActions,
+  opened: (page: AdminPage) => void,
+) {
+  if (host !== undefined && !LOOPBACK.has(host))
+    throw new InvalidInput(`--ui is served on a loopback address only, and "admin.host" is ${host}.`, {
+      hint: 'Leave "admin.host" out, and reach the port through a tunnel.',
+    })
+  const files = pageFiles()
+  if (files === undefined)
+    throw new InvalidInput('The files of the page are missing.', { hint: 'Run `npm run build`.' })
+  const { AdminPage } = await import('@plugboard/resident')
+  return (url: string) => {
+    const page = new AdminPage({ files, url, token, run: (method, words) => actions.run(method, words) })
+    opened(page)
+    return (...exchange: Parameters<AdminPage['handle']>) => page.handle(...exchange)
+  }
+}
+
+const AUDIT_LINES = 500
+
+/** What is on disk: the named tokens and the audit log. */
+function recordsFor(invocation: Invocation, file: GatewayFile | undefined) {
+  const { host } = invocation
+  const state = stateFolder(host)
+  return {
+    tokens: async () => {
+      const path = tokensFile(invocation, file)
+      const uses = await readLastUses(path)
+      return (await readNamedTokens(path)).map(({ id, name, role, created, expires }) => ({
+        name,
+        created,
+        ...(role !== undefined && { role }),
+        ...(expires !== undefined && { expires }),
+        ...(uses.get(id) !== undefined && { lastUsed: uses.get(id) }),
+      }))
+    },
+    audit: async () => await readAudit(auditPath(state), AUDIT_LINES),
+    verifyAudit: async () => ({ ...(await verifyAudit(auditPath(state), auditKeysOf(host, state))) }),
+  }
 }
 
 export function tokenPath({ host }: Pick<Invocation, 'host'>, { file, config }: GatewayFile): string {

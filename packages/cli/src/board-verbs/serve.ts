@@ -1,6 +1,6 @@
 // serve: every server of the board behind one endpoint, over stdio or HTTP, until the client leaves or a signal arrives.
-import { createHash, randomBytes } from 'node:crypto'
-import { join, resolve } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openBoard, type ServerEntry } from '@plugboard/core'
 import { type Configuration, stateFolder } from '@plugboard/core/config'
@@ -16,12 +16,8 @@ import {
   type Gateway,
   type GatewayLimits,
   type GatewayOptions,
-  gatewayKeys,
-  KeyRing,
   openGateway,
-  openNameStore,
   readExposure,
-  SpentIds,
   serveHttp,
   serveStdio,
   startOtlpExport,
@@ -38,7 +34,8 @@ import { type GatewayFile, gatewayOption } from './gateway-file.ts'
 import { onPort } from './port.ts'
 import { openAdmin } from './serve-admin.ts'
 import { openLogin, type ServedLogin } from './serve-login.ts'
-import { openReplicas, replicaUrl, storeUrl } from './serve-replicas.ts'
+import { replicaUrl, storeUrl } from './serve-replicas.ts'
+import { lastingState } from './serve-state.ts'
 import { followCertificate, readCertificate } from './serve-tls.ts'
 import { openUserLogins } from './serve-user-logins.ts'
 import { openUsers, type ServedUsers } from './serve-users.ts'
@@ -46,7 +43,6 @@ import { servedExposure, tellListing, viewOptions } from './serve-views.ts'
 import { followTokens, readTokens } from './token-grants.ts'
 
 const LEAVE_MS = 1000
-const KEYS_REFRESH_MS = 60 * 60 * 1000
 
 export async function run(invocation: Invocation): Promise<number> {
   if (invocation.positionals[0] === 'token') return await (await import('./serve-token.ts')).run(invocation)
@@ -56,6 +52,7 @@ export async function run(invocation: Invocation): Promise<number> {
     'port',
     'host',
     'gateway',
+    'ui',
     'store',
     'token-file',
     'login',
@@ -143,7 +140,7 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
   if (http?.gateway) tellShared(invocation, configuration, http.gateway)
   const root = configuration.place.root
   const accessLog = openAccessLog(http?.gateway)
-  const state = await durable(invocation, root, http?.store)
+  const state = await lastingState(invocation, root, http?.store)
   const userLogins = await openUserLogins(invocation, http?.gateway, configuration, state)
   const audit = auditStream(state, http?.gateway)
   return await openGateway(
@@ -195,47 +192,6 @@ function auditStream(
 ): AuditStream | undefined {
   const config = file?.config.audit
   return replicas && keys && config?.stream ? new AuditStream(replicas, keys, config) : undefined
-}
-
-/** Keys and state that outlive the process, so that clients can go on after a restart. */
-async function durable(
-  invocation: Invocation,
-  root: string,
-  store: string | undefined,
-): Promise<Pick<GatewayOptions, 'keys' | 'spent' | 'nameStore' | 'replicas'>> {
-  const { host, output } = invocation
-  const stateDir = stateFolder(host)
-  const lost = (error: unknown) =>
-    output.note(
-      `Sessions of clients may end when this process restarts, because ${stateDir} cannot be written: ${error instanceof Error ? error.message : error}`,
-    )
-  const keys = await openKeys(invocation, stateDir, lost)
-  const shared =
-    store === undefined
-      ? { spent: await new SpentIds(join(stateDir, 'gateway-spent'), () => host.now(), lost).open() }
-      : await openReplicas(invocation, store, keys)
-  const place = createHash('sha256').update(root).digest('hex').slice(0, 16)
-  const names = invocation.option('names') ?? 'mcp'
-  const file = join(stateDir, `gateway-names-${names}-${place}.json`)
-  return { keys, ...shared, ...(names !== 'mcp' && { nameStore: await openNameStore(file, lost) }) }
-}
-
-/** Keys that can neither be read nor made are made for this process alone. */
-async function openKeys(
-  { host }: Invocation,
-  stateDir: string,
-  lost: (error: unknown) => void,
-): Promise<KeyRing> {
-  const read = () => gatewayKeys({ stateDir, env: host.env, now: () => host.now() })
-  try {
-    const keys = new KeyRing(await read())
-    setInterval(() => read().then((next) => keys.replace(next), lost), KEYS_REFRESH_MS).unref()
-    return keys
-  } catch (error) {
-    if (error instanceof InvalidInput) throw error
-    lost(error)
-    return KeyRing.ephemeral()
-  }
 }
 
 function limitsOf(invocation: Invocation, { gateway }: Configuration): Partial<GatewayLimits> {

@@ -40,6 +40,10 @@ export async function run(invocation: Invocation): Promise<number> {
     await reached.peer.end()
     output.result({ entries }, () => entries.map((one) => asText(one, color)).join('\n'))
     if (entries.length === 0 && !output.json) output.note('No message was recorded yet.')
+    if (messages && entries.some(({ isOutline }) => isOutline) && !output.json)
+      output.note(
+        'Messages are kept whole from the first time that `plugboard trace` or the page looks: of earlier ones only what they were is known.',
+      )
     return EXIT.done
   }
   neverBlock()
@@ -79,7 +83,7 @@ function asText(entry: Traced, { dim, red, yellow }: Colors): string {
   const took = durationMs === undefined ? '' : ` ${durationMs} ms`
   const failed = kind === 'error' ? red(' error') : toolError ? yellow(' tool error') : ''
   const what = `${method}${name === undefined ? '' : ` ${visible(name)}`}`
-  const line = `${dim(time)} ${kind === 'error' ? red(mark) : mark} ${visible(server)}  ${what}${failed}${dim(`${took}  ${sizeText(size)}`)}`
+  const line = `${dim(time)} ${kind === 'error' ? red(mark) : mark} ${visible(server)}  ${what}${failed}${dim(`${took}${entry.isOutline ? '' : `  ${sizeText(size)}`}`)}`
   return message === undefined ? line : `${line}\n  ${visible(JSON.stringify(message) ?? '')}`
 }
 

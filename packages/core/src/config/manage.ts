@@ -16,6 +16,7 @@ import {
   type Resolution,
   recordName,
 } from './resolve.ts'
+import { parseRule } from './rule-syntax.ts'
 import { isWritable, type Place, type Source, type WritableScope, writableSource } from './sources.ts'
 import { editSource, plannedEdit, serverPath } from './store.ts'
 
@@ -274,16 +275,42 @@ export async function approve(
   )
 }
 
+/** A permission rule that the user chose, and the file of ours that it goes to. */
+export interface NewRule {
+  readonly action: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+  readonly scope: Exclude<WritableScope, 'project'>
+}
+
+/** What `addRule` would write: the file, its text now (undefined when it is new) and then. */
+export async function previewRule(
+  place: Place,
+  { action, rule, scope }: NewRule,
+): Promise<{ readonly file: string; readonly before: string | undefined; readonly after: string }> {
+  const parsed = parseRule(rule, action === 'allow' ? 'allow' : 'restrict')
+  if (!parsed.ok) throw new InvalidInput(`The rule "${rule}" ${parsed.problem}.`, { hint: parsed.hint })
+  const source = writableSource(place, scope)
+  const { before, after } = await plannedEdit(source, () => [
+    { do: 'include', path: ['permissions', action], item: rule },
+  ])
+  return { file: source.file, before, after }
+}
+
 /** Writes an allow rule that the user chose to a file of ours, records it as the user's, and returns the file. */
-export async function addAllowRule(
+export function addAllowRule(
   place: Place,
   rule: string,
-  scope: Exclude<WritableScope, 'project'>,
+  scope: NewRule['scope'],
   now: number,
 ): Promise<string> {
+  return addRule(place, { action: 'allow', rule, scope }, now)
+}
+
+/** Writes a rule that the user chose; one that allows is recorded as the user's. Returns the file. */
+export async function addRule(place: Place, { action, rule, scope }: NewRule, now: number): Promise<string> {
   const source = writableSource(place, scope)
-  await editSource(place, source, () => [{ do: 'include', path: ['permissions', 'allow'], item: rule }])
-  if (source.authorship !== 'user')
+  await editSource(place, source, () => [{ do: 'include', path: ['permissions', action], item: rule }])
+  if (action === 'allow' && source.authorship !== 'user')
     await recordApprovals(place, [], now, [{ file: recordName(source.file, place.root), allow: [rule] }])
   return source.file
 }

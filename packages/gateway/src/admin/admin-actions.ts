@@ -30,6 +30,12 @@ export interface AdminSources {
   /** Users that were let in and whose token is still good. */
   users(): readonly User[]
   metrics(): string
+  /** The named tokens, without their digests. */
+  tokens(): Promise<readonly Json[]>
+  /** The last lines of this gateway's own audit log, oldest first. */
+  audit(): Promise<readonly unknown[]>
+  /** Whether the audit log was changed since it was written. */
+  verifyAudit(): Promise<Json>
 }
 
 const SERVER_ACTIONS = ['reconnect', 'drain', 'disable', 'enable'] as const
@@ -77,12 +83,22 @@ export class AdminActions {
         case 'replicas':
           if (isRead) return this.#replicas()
           break
+        case 'tokens':
+          if (isRead) return { tokens: await this.#on.tokens() }
+          break
+        case 'limits':
+          if (isRead) return this.#limits()
+          break
         case 'audit':
           if (isRead) return await this.#audit()
+          if (method === 'GET' && name === 'log' && action === undefined)
+            return { entries: await this.#on.audit() }
+          if (method === 'POST' && name === 'verify' && action === undefined)
+            return await this.#on.verifyAudit()
       }
     throw new AdminFault(
       404,
-      'There is GET /servers, /sessions, /users, /logins, /replicas, /audit and /metrics; POST /servers/NAME/reconnect|drain|disable|enable; POST /users/NAME/revoke|restore; DELETE /sessions/ID, /logins/USER and /logins/USER/SERVER.',
+      'There is GET /servers, /sessions, /users, /tokens, /limits, /logins, /replicas, /audit, /audit/log and /metrics; POST /servers/NAME/reconnect|drain|disable|enable; POST /users/NAME/revoke|restore; POST /audit/verify; DELETE /sessions/ID, /logins/USER and /logins/USER/SERVER.',
     )
   }
 
@@ -203,6 +219,11 @@ export class AdminActions {
     await logins.revoke({ key: first.key, name: first.user }, server)
     const servers = found.map((one) => one.server).filter((one) => server === undefined || one === server)
     return { user: first.user, key: first.key, servers, action: 'revoke' }
+  }
+
+  #limits(): Json {
+    const { callLimits, limits } = this.#on.gateway
+    return { calls: callLimits?.config ?? {}, running: callLimits?.running() ?? [], gateway: limits }
   }
 
   #replicas(): Json {

@@ -11,6 +11,8 @@ export interface AdminOptions {
   readonly host?: string | undefined
   readonly token: string
   readonly actions: AdminActions
+  /** A page on the same port: it answers what is its own, and says whether it did. */
+  readonly page?: (url: string) => (req: IncomingMessage, res: ServerResponse) => Promise<boolean>
 }
 
 /** A running administration endpoint. */
@@ -27,11 +29,17 @@ export async function serveAdmin({
   host = '127.0.0.1',
   token,
   actions,
+  page,
 }: AdminOptions): Promise<AdminHandle> {
   const digest = digestOf(token)
+  let ofPage: ReturnType<NonNullable<AdminOptions['page']>> | undefined
   const server = createServer((req, res) => {
-    req.resume()
-    void answer(req, res, digest, actions).catch(() => send(res, 500, { error: 'Internal error.' }))
+    const work = async () => {
+      if (ofPage && (await ofPage(req, res))) return
+      req.resume()
+      await answer(req, res, digest, actions)
+    }
+    void work().catch(() => send(res, 500, { error: 'Internal error.' }))
   })
   server.headersTimeout = HEADERS_MS
   server.requestTimeout = HEADERS_MS
@@ -40,8 +48,10 @@ export async function serveAdmin({
     server.listen(port, host, () => done())
   })
   const { port: real } = server.address() as AddressInfo
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${real}`
+  ofPage = page?.(url)
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${real}`,
+    url,
     close: () =>
       new Promise((done) => {
         server.close(() => done())

@@ -37,6 +37,9 @@ async function administered({
     endSession: async (sid) => sid === 's0' && ended.push(sid) > 0,
     users: () => users,
     metrics: () => 'metric 1\n',
+    tokens: async () => [{ name: 'ada' }],
+    audit: async () => [{ tool: 'echo' }],
+    verifyAudit: async () => ({ ok: true }),
   })
   const run = async (method: string, path: string): Promise<Json> => {
     try {
@@ -73,6 +76,12 @@ describe('the administration', () => {
       ['GET', 'users/ada/revoke'],
       ['GET', 'replicas/x'],
       ['POST', 'replicas'],
+      ['POST', 'tokens'],
+      ['GET', 'tokens/ada'],
+      ['POST', 'limits'],
+      ['POST', 'audit'],
+      ['GET', 'audit/verify'],
+      ['POST', 'audit/verify/more'],
     ] as const
     for (const [method, path] of unknown)
       expect([method, path, await run(method, path)]).toEqual([
@@ -92,6 +101,14 @@ describe('the administration', () => {
     expect(await run('POST', 'servers/one/burn')).toMatchObject({ error: expect.stringContaining('"burn"') })
     expect(await run('POST', 'users/ada/burn')).toMatchObject({ error: expect.stringContaining('"burn"') })
     expect(await run('GET', 'replicas')).toEqual({ replicas: [] })
+  })
+
+  it('shows tokens, limits and the audit log', async () => {
+    const { run, gateway } = await administered()
+    expect(await run('GET', 'tokens')).toEqual({ tokens: [{ name: 'ada' }] })
+    expect(await run('GET', 'limits')).toEqual({ calls: {}, running: [], gateway: gateway.limits })
+    expect(await run('GET', 'audit/log')).toEqual({ entries: [{ tool: 'echo' }] })
+    expect(await run('POST', 'audit/verify')).toEqual({ ok: true })
   })
 
   it('shows servers, and switches them off and on', async () => {

@@ -87,6 +87,15 @@ export class CallLimits {
     }))
   }
 
+  get config(): CallLimitsConfig {
+    return this.#config
+  }
+
+  /** How many calls run now, by what they are counted for. */
+  running(): readonly { readonly of: string; readonly calls: number }[] {
+    return [...this.#running].map(([of, calls]) => ({ of, calls }))
+  }
+
   /**
    * Counts a call that starts. Rejects with when to come back. At once when everything it needs was taken from the shared counts
    * before.

@@ -10,7 +10,15 @@ import {
   type Resolution,
 } from '@plugboard/core/config'
 import { CLIENTS, type ClientFormat, findClient } from '@plugboard/core/config/import'
-import { addServer, approve, previewServer, removeServer, setEnabled } from '@plugboard/core/config/manage'
+import {
+  addRule,
+  addServer,
+  approve,
+  previewRule,
+  previewServer,
+  removeServer,
+  setEnabled,
+} from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
 import { readTextFile } from '@plugboard/core/files'
 import { CONFIG_LIMITS } from '@plugboard/core/limits'
@@ -23,6 +31,11 @@ import { type PageRow, row } from './page-method.ts'
 const named = z.object({ name })
 const scope = z.enum(['local', 'project', 'user'], 'expected local, project or user')
 const written = z.object({ name, entry: object, scope })
+const newRule = {
+  action: z.enum(['allow', 'ask', 'deny'], 'expected allow, ask or deny'),
+  rule: name,
+  scope: z.enum(['local', 'user'], 'expected local or user'),
+}
 
 export const CONFIGURATION_METHODS = {
   'config/explain': row(named, async ({ configuration }, params) => {
@@ -57,13 +70,22 @@ export const CONFIGURATION_METHODS = {
     const files = await page.configuration()
     const request = { name: params.name, written: params.entry, scope: params.scope }
     const preview = await previewServer(files, request)
-    if (seenHash(preview) !== params.seen)
-      throw new InvalidInput(`${preview.file} changed meanwhile; nothing was written.`, {
-        hint: 'Look at the change again.',
-      })
+    if (seenHash(preview) !== params.seen) throw changedMeanwhile(preview.file)
     const added = await addServer(files, page.host.hostOf(page.params), { ...request, replace: true })
     await page.board.reload()
     return added
+  }),
+  'rules/preview': row(z.object(newRule), async ({ configuration }, params) => {
+    const preview = await previewRule((await configuration()).place, params)
+    return { ...preview, before: preview.before ?? null, seen: seenHash(preview) }
+  }),
+  'rules/write': row(z.object({ ...newRule, seen: name }), async (page, { seen, ...rule }) => {
+    const { place } = await page.configuration()
+    const preview = await previewRule(place, rule)
+    if (seenHash(preview) !== seen) throw changedMeanwhile(preview.file)
+    const file = await addRule(place, rule, page.host.hostOf(page.params).now())
+    await page.board.reload()
+    return { file }
   }),
   'config/remove': row(named, async (page, params) => {
     const removed = await removeServer(await page.configuration(), params.name)
@@ -83,6 +105,12 @@ export const CONFIGURATION_METHODS = {
   }),
   'config/import': row(z.object({ client: name, names }), importServers),
 } satisfies Readonly<Record<string, PageRow>>
+
+function changedMeanwhile(file: string): InvalidInput {
+  return new InvalidInput(`${file} changed meanwhile; nothing was written.`, {
+    hint: 'Look at the change again.',
+  })
+}
 
 function seenHash({
   before,

@@ -31,7 +31,11 @@ export class WebAccess {
 
   exchange(token: unknown): Halves | undefined {
     this.#dropOld()
-    if (typeof token !== 'string' || !this.#tokens.delete(hashOf(token))) return undefined
+    return typeof token === 'string' && this.#tokens.delete(hashOf(token)) ? this.open() : undefined
+  }
+
+  /** A session for a user who has shown another proof already. */
+  open(): Halves {
     const id = randomBytes(16).toString('hex')
     return { cookie: `${id}.${this.#seal('cookie', id)}`, proof: this.#seal('proof', id) }
   }
@@ -57,7 +61,7 @@ function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
-function isSame(a: string, b: string): boolean {
+export function isSame(a: string, b: string): boolean {
   const [one, two] = [Buffer.from(a), Buffer.from(b)]
   return one.length === two.length && timingSafeEqual(one, two)
 }

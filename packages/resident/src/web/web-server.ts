@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { AppSandbox } from './app-sandbox.ts'
+import { pageHeaders, refuse, sendFile, tokenOf } from './page-answers.ts'
 import { PageStream } from './page-stream.ts'
 import { readStaticFiles, type StaticFile } from './static-files.ts'
 import { cookieOf, isOurHost, isOurOrigin, WebAccess } from './web-access.ts'
@@ -112,19 +113,15 @@ export class WebServer {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    for (const [name, value] of Object.entries(this.#headers())) response.setHeader(name, value)
+    const headers = pageHeaders({ connect: `ws://${this.#host}`, frames: this.appOrigin })
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
     if (!isOurHost(request, this.#host)) return refuse(response, 421)
     const path = new URL(request.url ?? '/', this.origin).pathname
     if (path === '/session') return await this.#session(request, response)
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405)
     const file = this.#files.get(path === '/' ? '/index.html' : path)
     if (!file) return refuse(response, 404)
-    response.writeHead(200, {
-      'Content-Type': file.type,
-      'Content-Length': file.body.length,
-      'Cache-Control': file.immutable ? 'private, max-age=31536000, immutable' : 'no-store',
-    })
-    response.end(request.method === 'HEAD' ? undefined : file.body)
+    sendFile(request, response, file)
   }
 
   /** The token for the two halves of a session. */
@@ -132,9 +129,9 @@ export class WebServer {
     const isJson = request.headers['content-type'] === 'application/json'
     if (request.method !== 'POST' || !isJson) return refuse(response, 405)
     if (!isOurOrigin(request, this.origin)) return refuse(response, 403)
-    const body = await bodyOf(request)
-    if (body === undefined) return refuse(response, 413)
-    const halves = this.#access.exchange(body)
+    const token = await tokenOf(request)
+    if (token === undefined) return refuse(response, 413)
+    const halves = this.#access.exchange(token)
     if (!halves) return refuse(response, 401)
     response.writeHead(200, {
       'Content-Type': 'application/json',
@@ -167,60 +164,6 @@ export class WebServer {
       page.on('close', () => this.#pages.delete(page.id))
       this.#options.onPage(page, url.searchParams.get('board') ?? '')
     })
-  }
-
-  #headers(): Readonly<Record<string, string>> {
-    return {
-      'Content-Security-Policy': [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data: blob:",
-        'media-src data: blob:',
-        `connect-src 'self' ws://${this.#host}`,
-        `frame-src ${this.appOrigin}`,
-        "frame-ancestors 'none'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-      ].join('; '),
-      'X-Frame-Options': 'DENY',
-      'X-Content-Type-Options': 'nosniff',
-      'Referrer-Policy': 'no-referrer',
-      'Cross-Origin-Opener-Policy': 'same-origin',
-      'Cross-Origin-Resource-Policy': 'same-origin',
-      'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
-    }
-  }
-}
-
-function refuse(response: ServerResponse, status: number): void {
-  const text: Readonly<Record<number, string>> = {
-    401: 'This address was used before, or it is too old. Run `plugboard ui` again.',
-    403: 'Only the page of the board may ask this.',
-    404: 'There is no such file.',
-    405: 'This is not how the page asks.',
-    413: 'This is too large.',
-    421: 'This server has another name.',
-  }
-  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${text[status] ?? ''}\n`)
-}
-
-/** The token in a JSON body; undefined when the body is too large. */
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length
-    if (bytes > WEB_LIMITS.tokenBytes) return undefined
-    chunks.push(chunk as Buffer)
-  }
-  try {
-    return (JSON.parse(Buffer.concat(chunks).toString('utf8')) as { token?: unknown } | null)?.token ?? ''
-  } catch {
-    // No token: the exchange refuses it.
-    return ''
   }
 }
 

@@ -38,7 +38,7 @@ const PAGE_LEFT = 4000
 export class PageClient {
   readonly #hooks: PageClientHooks
   readonly #board: string
-  readonly #proof: string
+  readonly #proof: () => string
   readonly #waiting = new Map<number, Waiting>()
   #outbox = new Outbox()
   #inbox = new Inbox()
@@ -49,7 +49,7 @@ export class PageClient {
   #retryMs = FIRST_RETRY_MS
   #unconfirmed = 0
 
-  constructor(board: string, proof: string, hooks: PageClientHooks) {
+  constructor(board: string, proof: () => string, hooks: PageClientHooks) {
     this.#board = board
     this.#proof = proof
     this.#hooks = hooks
@@ -106,7 +106,7 @@ export class PageClient {
       session: this.#session,
       seen: String(this.#inbox.seen),
     })
-    const socket = new WebSocket(`ws://${location.host}/board?${query}`, ['plugboard', this.#proof])
+    const socket = new WebSocket(`ws://${location.host}/board?${query}`, ['plugboard', this.#proof()])
     this.#socket = socket
     this.#isWelcome = false
     let wasOpen = false

@@ -3,7 +3,8 @@
 
 export interface SignedIn {
   readonly board: string
-  readonly proof: string
+  /** Read anew for every connection: another page of this browser may have signed in since, and the cookie is shared. */
+  readonly proof: () => string
 }
 
 const PROOF = 'plugboard.proof'
@@ -15,7 +16,8 @@ export async function signIn(): Promise<SignedIn | undefined> {
   const token = given.get('token')
   if (token !== null) {
     // Out of the address bar and the history before anything else happens.
-    history.replaceState(null, '', '/')
+    const view = given.get('view')
+    history.replaceState(null, '', view === null ? '/' : `/#/${view}`)
     const response = await fetch('/session', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
@@ -28,6 +30,9 @@ export async function signIn(): Promise<SignedIn | undefined> {
     const board = given.get('board')
     if (board !== null) sessionStorage.setItem(BOARD, board)
   }
-  const proof = localStorage.getItem(PROOF)
-  return proof === null ? undefined : { proof, board: sessionStorage.getItem(BOARD) ?? '' }
+  if (localStorage.getItem(PROOF) === null) return undefined
+  return {
+    proof: () => localStorage.getItem(PROOF) ?? '',
+    board: sessionStorage.getItem(BOARD) ?? '',
+  }
 }

@@ -13,6 +13,7 @@ interface ChartProps {
 }
 
 const HEIGHT = 200
+const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
 
 export default function Chart({ title, data, names, unit }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
@@ -31,12 +32,15 @@ export default function Chart({ title, data, names, unit }: ChartProps) {
       {
         width: element.clientWidth,
         height: HEIGHT,
+        legend: { live: false },
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
         axes: [
           axis,
           {
             ...axis,
             size: 68,
+            // Calls are whole numbers.
+            ...(unit === '' && { incrs: WHOLE_STEPS }),
             values: (_, ticks) => ticks.map((tick) => `${tick}${unit === '' ? '' : ` ${unit}`}`),
           },
         ],

@@ -2,6 +2,7 @@
 import { lazy, Suspense, useMemo } from 'react'
 import { Empty, Loading } from '../parts/basics.tsx'
 import { count, duration, tokens } from '../parts/format.ts'
+import { number, TableHead } from '../parts/table-head.tsx'
 import { addressOf } from '../routes.ts'
 import { board } from '../state/board.ts'
 import { isWork, percentile, statsBy } from '../state/server-stats.ts'
@@ -93,6 +94,7 @@ function seriesOf(work: readonly TrafficEntry[]): { readonly calls: ChartData; r
 }
 
 const TOOLS_SHOWN = 100
+const COLUMNS = ['Tool', 'Server', ...['Definition', 'Calls', 'Errors', 'Median', 'Results'].map(number)]
 
 function Costs({
   tools,
@@ -113,27 +115,7 @@ function Costs({
       <h2 className="section-title">By tool</h2>
       <div className="table-wrap">
         <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Tool</th>
-              <th scope="col">Server</th>
-              <th scope="col" className="number">
-                Definition
-              </th>
-              <th scope="col" className="number">
-                Calls
-              </th>
-              <th scope="col" className="number">
-                Errors
-              </th>
-              <th scope="col" className="number">
-                Median
-              </th>
-              <th scope="col" className="number">
-                Results
-              </th>
-            </tr>
-          </thead>
+          <TableHead columns={COLUMNS} />
           <tbody>
             {rows.slice(0, TOOLS_SHOWN).map(({ tool, stats }) => (
               <tr key={tool.name}>

@@ -1,11 +1,12 @@
 // prompts-view.tsx: the prompts of the servers with their arguments, and the messages they give.
-import { type FormEvent, useEffect, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { failureOf } from '../connection/request-failed.ts'
-import { Button, Chip, Empty, Loading, Problem } from '../parts/basics.tsx'
+import { Button, Chip, Problem } from '../parts/basics.tsx'
 import { ResultView } from '../results/result-view.tsx'
-import { attempt, request } from '../state/board.ts'
+import { request } from '../state/board.ts'
 import type { Json } from '../state/types.ts'
 import { ArgumentInput } from './argument-input.tsx'
+import { OfferPane, useListed } from './offer-pane.tsx'
 
 interface Prompt {
   readonly server: string
@@ -19,53 +20,36 @@ interface Prompt {
   }[]
 }
 
+type Listed = { readonly server: string; readonly prompt: Omit<Prompt, 'server'> }
+
 export default function PromptsView() {
-  const [prompts, setPrompts] = useState<readonly Prompt[]>()
-  const [chosen, setChosen] = useState<Prompt>()
-  useEffect(() => {
-    void attempt(async () => {
-      const listed =
-        await request<readonly { readonly server: string; readonly prompt: Omit<Prompt, 'server'> }[]>(
-          'board/prompts',
-        )
-      setPrompts(listed.map(({ server, prompt }) => ({ ...prompt, server })))
-    })
-  }, [])
+  const listed = useListed<Listed>('board/prompts')
+  const [chosen, setChosen] = useState<{ readonly key: string; readonly prompt: Prompt }>()
+  const offers = listed?.map(({ server, prompt }) => ({
+    server,
+    key: prompt.name,
+    title: prompt.title ?? prompt.name,
+    about: prompt.description ?? '',
+    prompt: { ...prompt, server },
+  }))
   return (
-    <div className={`split split-list ${chosen ? 'split-open' : ''}`}>
-      <section className="pane" aria-labelledby="prompts-title">
-        <header className="pane-head">
-          <h1 id="prompts-title">Prompts</h1>
-          <p className="summary">{prompts?.length ?? ''}</p>
-        </header>
-        {prompts === undefined && <Loading>Asking the servers…</Loading>}
-        {prompts?.length === 0 && <Empty icon="prompts" title="No server has prompts here" />}
-        <ul className="plain-list list-flow">
-          {prompts?.map((prompt) => (
-            <li key={`${prompt.server} ${prompt.name}`}>
-              <button
-                type="button"
-                className="list-link"
-                aria-pressed={chosen === prompt}
-                onClick={() => setChosen(prompt)}
-              >
-                <span className="list-title">{prompt.title ?? prompt.name}</span>
-                <span className="list-sub">
-                  <span className="list-server">{prompt.server}</span> {prompt.description}
-                </span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      </section>
-      {chosen && (
-        <PromptDetail
-          key={`${chosen.server} ${chosen.name}`}
-          prompt={chosen}
-          onClose={() => setChosen(undefined)}
-        />
-      )}
-    </div>
+    <OfferPane
+      title="Prompts"
+      icon="prompts"
+      empty="No server has prompts here"
+      offers={offers}
+      isChosen={({ server, key }) => chosen?.key === key && chosen.prompt.server === server}
+      onChoose={setChosen}
+      detail={
+        chosen && (
+          <PromptDetail
+            key={`${chosen.prompt.server} ${chosen.key}`}
+            prompt={chosen.prompt}
+            onClose={() => setChosen(undefined)}
+          />
+        )
+      }
+    />
   )
 }
 
@@ -123,15 +107,19 @@ function PromptDetail({ prompt, onClose }: { readonly prompt: Prompt; readonly o
         </div>
       </form>
       {failure !== undefined && <Problem title={failure} />}
-      {answer?.messages.map(({ role, content }, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: messages have no other identity
-        <article key={at} className="card">
-          <div className="card-head">
-            <Chip>{role}</Chip>
-          </div>
-          <ResultView result={{ content: Array.isArray(content) ? content : [content] }} server={server} />
-        </article>
-      ))}
+      {answer && <PromptMessages server={server} {...answer} />}
     </section>
   )
+}
+
+function PromptMessages({ server, messages }: Messages & { readonly server: string }) {
+  return messages.map(({ role, content }, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: messages have no other identity
+    <article key={at} className="card">
+      <div className="card-head">
+        <Chip>{role}</Chip>
+      </div>
+      <ResultView result={{ content: Array.isArray(content) ? content : [content] }} server={server} />
+    </article>
+  ))
 }

@@ -1,13 +1,13 @@
 // resources-view.tsx: the resources of the servers and their templates, to read and to follow.
 import { type FormEvent, useEffect, useMemo, useState } from 'react'
 import { failureOf } from '../connection/request-failed.ts'
-import { Button, Chip, Empty, Loading, Problem } from '../parts/basics.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { Button, Chip, Loading, Problem } from '../parts/basics.tsx'
 import { EmbeddedResource } from '../results/result-view.tsx'
 import { attempt, board, request } from '../state/board.ts'
 import { useStore } from '../state/store.ts'
 import type { Json } from '../state/types.ts'
 import { ArgumentInput } from './argument-input.tsx'
+import { OfferPane, useListed } from './offer-pane.tsx'
 
 interface Resource {
   readonly server: string
@@ -31,86 +31,47 @@ interface Chosen {
   readonly uri: string
 }
 
-const SHOWN = 300
+type ListedResource = { readonly server: string; readonly resource: Omit<Resource, 'server'> }
+type ListedTemplate = { readonly server: string; readonly template: Omit<Template, 'server'> }
 
 export default function ResourcesView() {
-  const [resources, setResources] = useState<readonly Resource[]>()
-  const [templates, setTemplates] = useState<readonly Template[]>([])
-  const [query, setQuery] = useState('')
+  const listed = useListed<ListedResource>('board/resources')
+  const templates = useListed<ListedTemplate>('board/templates')
   const [chosen, setChosen] = useState<Chosen>()
-  useEffect(() => {
-    void attempt(async () => {
-      const listed =
-        await request<readonly { readonly server: string; readonly resource: Omit<Resource, 'server'> }[]>(
-          'board/resources',
-        )
-      setResources(listed.map(({ server, resource }) => ({ ...resource, server })))
-    })
-    void attempt(async () => {
-      const listed =
-        await request<readonly { readonly server: string; readonly template: Omit<Template, 'server'> }[]>(
-          'board/templates',
-        )
-      setTemplates(listed.map(({ server, template }) => ({ ...template, server })))
-    })
-  }, [])
-  const wanted = query.trim().toLowerCase()
-  const shown = (resources ?? []).filter(({ uri, name, server }) =>
-    `${server} ${uri} ${name}`.toLowerCase().includes(wanted),
-  )
+  const offers = listed?.map(({ server, resource }) => ({
+    server,
+    key: resource.uri,
+    uri: resource.uri,
+    title: resource.title ?? resource.name,
+    about: resource.uri,
+  }))
   return (
-    <div className={`split split-list ${chosen ? 'split-open' : ''}`}>
-      <section className="pane" aria-labelledby="resources-title">
-        <header className="pane-head">
-          <h1 id="resources-title">Resources</h1>
-          <p className="summary">{resources === undefined ? '' : `${shown.length}`}</p>
-        </header>
-        <label className="search-field pane-search">
-          <span className="visually-hidden">Filter resources</span>
-          <Icon name="search" size={14} />
-          <input
-            value={query}
-            onChange={(event) => setQuery(event.target.value)}
-            placeholder="Filter resources"
+    <OfferPane
+      title="Resources"
+      icon="resources"
+      empty="No server has resources here"
+      offers={offers}
+      isChosen={({ server, uri }) => chosen?.uri === uri && chosen.server === server}
+      onChoose={setChosen}
+      detail={
+        chosen && (
+          <ResourceDetail
+            key={`${chosen.server} ${chosen.uri}`}
+            server={chosen.server}
+            uri={chosen.uri}
+            onClose={() => setChosen(undefined)}
           />
-        </label>
-        {templates.map((template) => (
-          <TemplateForm
-            key={`${template.server} ${template.uriTemplate}`}
-            template={template}
-            onChoose={setChosen}
-          />
-        ))}
-        {resources === undefined && <Loading>Asking the servers…</Loading>}
-        {resources !== undefined && shown.length === 0 && (
-          <Empty icon="resources" title="No server has resources here" />
-        )}
-        <ul className="plain-list list-flow">
-          {shown.slice(0, SHOWN).map((resource) => (
-            <li key={`${resource.server} ${resource.uri}`}>
-              <button
-                type="button"
-                className="list-link"
-                aria-pressed={chosen?.uri === resource.uri && chosen.server === resource.server}
-                onClick={() => setChosen(resource)}
-              >
-                <span className="list-title">{resource.title ?? resource.name}</span>
-                <span className="list-sub">
-                  <span className="list-server">{resource.server}</span> {resource.uri}
-                </span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      </section>
-      {chosen && (
-        <ResourceDetail
-          key={`${chosen.server} ${chosen.uri}`}
-          {...chosen}
-          onClose={() => setChosen(undefined)}
+        )
+      }
+    >
+      {templates?.map(({ server, template }) => (
+        <TemplateForm
+          key={`${server} ${template.uriTemplate}`}
+          template={{ ...template, server }}
+          onChoose={setChosen}
         />
-      )}
-    </div>
+      ))}
+    </OfferPane>
   )
 }
 

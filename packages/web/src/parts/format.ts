@@ -22,6 +22,14 @@ export function clock(at: number, withMs = false): string {
   return withMs ? `${text}.${String(date.getMilliseconds()).padStart(3, '0')}` : text
 }
 
+/** The time of today, or the day too. */
+export function moment(text: string): string {
+  const at = Date.parse(text)
+  if (Number.isNaN(at)) return text
+  const isToday = new Date(at).toDateString() === new Date().toDateString()
+  return isToday ? clock(at) : `${new Date(at).toLocaleDateString()} ${clock(at)}`
+}
+
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${value} ${value === 1 ? one : many}`
 }

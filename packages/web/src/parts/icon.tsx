@@ -4,6 +4,7 @@ const PATHS = {
   tools: 'M14.5 6.5a4 4 0 0 0-5.4 5l-5.6 5.6 3.4 3.4 5.6-5.6a4 4 0 0 0 5-5.4l-2.6 2.6-2.5-.5-.5-2.5z',
   resources: 'M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6',
   prompts: 'M4 5h16v11H9l-5 4z',
+  skills: 'M12 4l9 4-9 4-9-4zM6 10.5V15c0 1.5 3 3 6 3s6-1.5 6-3v-4.5M21 8v6',
   timeline: 'M4 7h9M8 12h12M6 17h7',
   decide: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9.5 9.5a2.5 2.5 0 1 1 3.5 2.3c-.6.3-1 .9-1 1.7M12 16.5h.01',
   health: 'M3 12h4l3-8 4 16 3-8h4',
@@ -24,6 +25,7 @@ const PATHS = {
   edit: 'M4 20h4L19 9l-4-4L4 16z',
   trash: 'M5 7h14M10 11v6M14 11v6M6 7l1 13h10l1-13M9 7V4h6v3',
   link: 'M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1',
+  user: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c1-4 4-6 8-6s7 2 8 6',
   lock: 'M6 11h12v9H6zM8 11V8a4 4 0 0 1 8 0v3',
   warning: 'M12 4l9 16H3zM12 10v4M12 17h.01',
 } as const

@@ -1,9 +1,8 @@
-// sparkline.tsx: the last values as a small line.
+// sparkline.tsx: the last values, two at least, as a small line.
 const WIDTH = 72
 const HEIGHT = 18
 
 export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
-  if (values.length < 2) return <span className="dim">–</span>
   const most = Math.max(...values, 1)
   const step = WIDTH / (values.length - 1)
   const points = values.map(

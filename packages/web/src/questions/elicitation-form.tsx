@@ -141,89 +141,96 @@ const INPUTS: Readonly<Record<string, string>> = { date: 'date', email: 'email',
 
 function FieldInput({ field, value, onChange }: FieldInputProps) {
   const id = useId()
-  const { kind, title, required, description, options = [], format } = field
+  const { kind, title, required, description } = field
   const mark = required ? (
     <span className="required">required</span>
   ) : (
     <span className="optional">optional</span>
   )
-  if (kind === 'choices') {
-    const chosen = Array.isArray(value) ? (value as readonly string[]) : []
+  if (kind === 'choices')
     return (
       <fieldset className="group">
         <legend>
           {title} {mark}
         </legend>
-        {options.map((option) => (
-          <label key={option.value} className="check">
-            <input
-              type="checkbox"
-              checked={chosen.includes(option.value)}
-              onChange={(event) =>
-                onChange(
-                  event.target.checked
-                    ? [...chosen, option.value]
-                    : chosen.filter((one) => one !== option.value),
-                )
-              }
-            />{' '}
-            {option.label}
-          </label>
-        ))}
+        <Choices field={field} value={value} onChange={onChange} />
       </fieldset>
     )
-  }
+  const Input = kind === 'choice' ? ChoiceInput : kind === 'boolean' ? YesNoInput : TextInput
   return (
     <div className="field">
       <label className="field-label" htmlFor={id}>
         {title} {mark}
       </label>
-      {kind === 'choice' ? (
-        <select
-          id={id}
-          required={required}
-          value={String(value ?? '')}
-          onChange={(event) => onChange(event.target.value)}
-        >
-          <option value="">{required ? 'choose…' : 'left out'}</option>
-          {options.map((option) => (
-            <option key={option.value} value={option.value}>
-              {option.label}
-            </option>
-          ))}
-        </select>
-      ) : kind === 'boolean' ? (
-        <select
-          id={id}
-          required={required}
-          value={value === undefined ? '' : String(value)}
-          onChange={(event) =>
-            onChange(event.target.value === '' ? undefined : event.target.value === 'true')
-          }
-        >
-          {!required && <option value="">left out</option>}
-          <option value="true">yes</option>
-          <option value="false">no</option>
-        </select>
-      ) : (
-        <input
-          id={id}
-          type={kind === 'number' ? 'number' : (INPUTS[format ?? ''] ?? 'text')}
-          step="any"
-          required={required}
-          value={String(value ?? '')}
-          onChange={(event) =>
-            onChange(
-              kind === 'number'
-                ? event.target.value === ''
-                  ? undefined
-                  : Number(event.target.value)
-                : event.target.value,
-            )
-          }
-        />
-      )}
+      <Input id={id} field={field} value={value} onChange={onChange} />
       {description !== undefined && <span className="field-hint">{description}</span>}
     </div>
+  )
+}
+
+function Choices({ field: { options = [] }, value, onChange }: FieldInputProps) {
+  const chosen = Array.isArray(value) ? (value as readonly string[]) : []
+  return options.map((option) => (
+    <label key={option.value} className="check">
+      <input
+        type="checkbox"
+        checked={chosen.includes(option.value)}
+        onChange={(event) =>
+          onChange(
+            event.target.checked ? [...chosen, option.value] : chosen.filter((one) => one !== option.value),
+          )
+        }
+      />{' '}
+      {option.label}
+    </label>
+  ))
+}
+
+type OneInputProps = FieldInputProps & { readonly id: string }
+
+function ChoiceInput({ id, field: { required, options = [] }, value, onChange }: OneInputProps) {
+  return (
+    <select
+      id={id}
+      required={required}
+      value={String(value ?? '')}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      <option value="">{required ? 'choose…' : 'left out'}</option>
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function YesNoInput({ id, field: { required }, value, onChange }: OneInputProps) {
+  return (
+    <select
+      id={id}
+      required={required}
+      value={value === undefined ? '' : String(value)}
+      onChange={(event) => onChange(event.target.value === '' ? undefined : event.target.value === 'true')}
+    >
+      {!required && <option value="">left out</option>}
+      <option value="true">yes</option>
+      <option value="false">no</option>
+    </select>
+  )
+}
+
+function TextInput({ id, field: { kind, required, format }, value, onChange }: OneInputProps) {
+  const read = (text: string) => (kind !== 'number' ? text : text === '' ? undefined : Number(text))
+  return (
+    <input
+      id={id}
+      type={kind === 'number' ? 'number' : (INPUTS[format ?? ''] ?? 'text')}
+      step="any"
+      required={required}
+      value={String(value ?? '')}
+      onChange={(event) => onChange(read(event.target.value))}
+    />
   )
 }

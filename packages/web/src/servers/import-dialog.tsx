@@ -27,7 +27,6 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
   const [clients, setClients] = useState<readonly Client[]>()
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [isBusy, setBusy] = useState(false)
-  const known = useStore(board, (state) => state.servers)
   useEffect(() => {
     void attempt(async () => setClients(await request<readonly Client[]>('config/clients')))
   }, [])
@@ -62,32 +61,49 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
     >
       {!clients && <Loading>Looking for other clients…</Loading>}
       {clients?.length === 0 && <Empty icon="servers" title="No other client has servers here" />}
-      {clients?.map(({ client, title, servers, problems }) => (
-        <fieldset key={client} className="card">
-          <legend>{title}</legend>
-          {problems.map((problem) => (
-            <Problem key={problem} title={problem} />
-          ))}
-          {servers.map(({ name, entry, file }) => {
-            const isKnown = known.some((one) => one.name === name)
-            return (
-              <div key={name} className="import-row">
-                <label className="check">
-                  <input
-                    type="checkbox"
-                    disabled={isKnown}
-                    checked={chosen.has(`${client} ${name}`)}
-                    onChange={() => toggle(`${client} ${name}`)}
-                  />
-                  <strong>{name}</strong> {isKnown && <span className="dim">is on the board already</span>}
-                </label>
-                <span className="dim break">{file}</span>
-                <Code label={`Entry of ${name}`}>{JSON.stringify(entry, null, 2)}</Code>
-              </div>
-            )
-          })}
-        </fieldset>
+      {clients?.map((client) => (
+        <ClientServers
+          key={client.client}
+          {...client}
+          isChosen={(name) => chosen.has(`${client.client} ${name}`)}
+          onToggle={(name) => toggle(`${client.client} ${name}`)}
+        />
       ))}
     </Dialog>
+  )
+}
+
+interface ClientServersProps extends Client {
+  readonly isChosen: (name: string) => boolean
+  readonly onToggle: (name: string) => void
+}
+
+function ClientServers({ title, servers, problems, isChosen, onToggle }: ClientServersProps) {
+  const known = useStore(board, (state) => state.servers)
+  return (
+    <fieldset className="card">
+      <legend>{title}</legend>
+      {problems.map((problem) => (
+        <Problem key={problem} title={problem} />
+      ))}
+      {servers.map(({ name, entry, file }) => {
+        const isKnown = known.some((one) => one.name === name)
+        return (
+          <div key={name} className="import-row">
+            <label className="check">
+              <input
+                type="checkbox"
+                disabled={isKnown}
+                checked={isChosen(name)}
+                onChange={() => onToggle(name)}
+              />
+              <strong>{name}</strong> {isKnown && <span className="dim">is on the board already</span>}
+            </label>
+            <span className="dim break">{file}</span>
+            <Code label={`Entry of ${name}`}>{JSON.stringify(entry, null, 2)}</Code>
+          </div>
+        )
+      })}
+    </fieldset>
   )
 }

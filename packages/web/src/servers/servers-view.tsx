@@ -3,10 +3,12 @@ import { useMemo, useState } from 'react'
 import { Button, Empty } from '../parts/basics.tsx'
 import { count, duration } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
+import { SearchField } from '../parts/search-field.tsx'
 import { Sparkline } from '../parts/sparkline.tsx'
+import { type Column, number, TableHead } from '../parts/table-head.tsx'
 import { addressOf, go } from '../routes.ts'
 import { board } from '../state/board.ts'
-import { percentile, statsBy } from '../state/server-stats.ts'
+import { type CallStats, percentile, statsBy } from '../state/server-stats.ts'
 import { useStore } from '../state/store.ts'
 import type { Server } from '../state/types.ts'
 import { ApproveDialog } from './approve-dialog.tsx'
@@ -44,23 +46,10 @@ export function ServersView({
         <Faults />
         <PendingBanner />
         {servers.length > 8 && (
-          <label className="search-field pane-search">
-            <span className="visually-hidden">Filter servers</span>
-            <Icon name="search" size={14} />
-            <input
-              value={query}
-              onChange={(event) => setQuery(event.target.value)}
-              placeholder="Filter servers"
-            />
-          </label>
+          <SearchField className="pane-search" label="Filter servers" value={query} onChange={setQuery} />
         )}
         {servers.length === 0 ? (
-          <Empty icon="servers" title="No server is configured here">
-            <p>Add one with its command or URL, or import those of another client.</p>
-            <Button tone="primary" icon="plus" onClick={() => setAdding(true)}>
-              Add server
-            </Button>
-          </Empty>
+          <NoServers onAdd={() => setAdding(true)} />
         ) : (
           <ServerTable servers={shown} selected={selected} />
         )}
@@ -77,6 +66,17 @@ export function ServersView({
       {isAdding && <ServerForm onClose={() => setAdding(false)} />}
       {isImporting && <ImportDialog onClose={() => setImporting(false)} />}
     </div>
+  )
+}
+
+function NoServers({ onAdd }: { readonly onAdd: () => void }) {
+  return (
+    <Empty icon="servers" title="No server is configured here">
+      <p>Add one with its command or URL, or import those of another client.</p>
+      <Button tone="primary" icon="plus" onClick={onAdd}>
+        Add server
+      </Button>
+    </Empty>
   )
 }
 
@@ -135,6 +135,17 @@ function PendingBanner() {
   )
 }
 
+const COLUMNS: readonly Column[] = [
+  'Server',
+  'State',
+  { title: 'Transport', className: 'wide-only' },
+  { title: 'Version', className: 'wide-only' },
+  number('Tools'),
+  { title: 'Calls', className: 'number mid-only' },
+  { title: 'Errors', className: 'number mid-only' },
+  { title: 'Latency', className: 'mid-only latency-column' },
+]
+
 function ServerTable({
   servers,
   selected,
@@ -149,70 +160,60 @@ function ServerTable({
   return (
     <div className="table-wrap">
       <table className="table servers">
-        <thead>
-          <tr>
-            <th scope="col">Server</th>
-            <th scope="col">State</th>
-            <th scope="col" className="wide-only">
-              Transport
-            </th>
-            <th scope="col" className="wide-only">
-              Version
-            </th>
-            <th scope="col" className="number">
-              Tools
-            </th>
-            <th scope="col" className="number mid-only">
-              Calls
-            </th>
-            <th scope="col" className="number mid-only">
-              Errors
-            </th>
-            <th scope="col" className="mid-only latency-column">
-              Latency
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={COLUMNS} />
         <tbody>
-          {servers.map((server) => {
-            const { calls = 0, errors = 0, latencies = [] } = stats.get(server.name) ?? {}
-            return (
-              <tr
-                key={server.name}
-                aria-selected={server.name === selected}
-                onClick={() => go('servers', server.name)}
-              >
-                <th scope="row">
-                  <a
-                    href={addressOf('servers', server.name)}
-                    className="row-link"
-                    onClick={(event) => event.stopPropagation()}
-                  >
-                    {server.name}
-                  </a>
-                  <span className="row-sub">{server.serverInfo?.title ?? server.scope}</span>
-                </th>
-                <td>
-                  <ServerState server={server} waits={waits.has(server.name)} />
-                </td>
-                <td className="wide-only">{server.type}</td>
-                <td className="wide-only dim">{server.serverInfo?.version ?? ''}</td>
-                <td className="number">{server.tools || <span className="dim">–</span>}</td>
-                <td className="number mid-only">{calls || <span className="dim">–</span>}</td>
-                <td className={`number mid-only ${errors > 0 ? 'bad' : ''}`}>
-                  {errors || <span className="dim">–</span>}
-                </td>
-                <td className="mid-only latency latency-column">
-                  <Sparkline values={latencies} label={`Latency of the last ${latencies.length} calls`} />
-                  {latencies.length > 0 && (
-                    <span className="dim">{duration(percentile(latencies, 0.5))}</span>
-                  )}
-                </td>
-              </tr>
-            )
-          })}
+          {servers.map((server) => (
+            <ServerRow
+              key={server.name}
+              server={server}
+              stats={stats.get(server.name)}
+              waits={waits.has(server.name)}
+              isSelected={server.name === selected}
+            />
+          ))}
         </tbody>
       </table>
     </div>
+  )
+}
+
+interface ServerRowProps {
+  readonly server: Server
+  readonly stats: CallStats | undefined
+  readonly waits: boolean
+  readonly isSelected: boolean
+}
+
+function ServerRow({ server, stats, waits, isSelected }: ServerRowProps) {
+  const { calls = 0, errors = 0, latencies = [] } = stats ?? {}
+  const none = <span className="dim">–</span>
+  return (
+    <tr aria-selected={isSelected} onClick={() => go('servers', server.name)}>
+      <th scope="row">
+        <a
+          href={addressOf('servers', server.name)}
+          className="row-link"
+          onClick={(event) => event.stopPropagation()}
+        >
+          {server.name}
+        </a>
+        <span className="row-sub">{server.serverInfo?.title ?? server.scope}</span>
+      </th>
+      <td>
+        <ServerState server={server} waits={waits} />
+      </td>
+      <td className="wide-only">{server.type}</td>
+      <td className="wide-only dim">{server.serverInfo?.version ?? ''}</td>
+      <td className="number">{server.tools || none}</td>
+      <td className="number mid-only">{calls || none}</td>
+      <td className={`number mid-only ${errors > 0 ? 'bad' : ''}`}>{errors || none}</td>
+      <td className="mid-only latency latency-column">
+        {latencies.length === 0 && none}
+        {latencies.length > 1 && (
+          <Sparkline values={latencies} label={`Latency of the last ${latencies.length} calls`} />
+        )}
+        {latencies.length > 0 && <span className="dim">{duration(percentile(latencies, 0.5))}</span>}
+      </td>
+    </tr>
   )
 }

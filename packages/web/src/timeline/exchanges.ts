@@ -17,6 +17,10 @@ export interface Exchange {
   readonly durationMs?: number
   readonly size: number
   readonly outcome: 'ok' | 'error' | 'tool-error' | 'open'
+  /** The request that this one repeats on another connection, because it was never answered. */
+  readonly retryOf?: number
+  /** It was recorded while nobody looked: only what it was is known. */
+  readonly isOutline?: boolean
 }
 
 export interface Filter {
@@ -30,6 +34,8 @@ export const EMPTY_FILTER: Filter = { text: '', server: '', kind: '' }
 export function exchangesOf(traffic: readonly TrafficEntry[]): readonly Exchange[] {
   const rows: Exchange[] = []
   const places = new Map<number, number>()
+  /** Places of the last request for the same thing. */
+  const last = new Map<string, number>()
   for (const entry of traffic) {
     const { number, answers, durationMs } = entry
     const place = answers === undefined ? undefined : places.get(answers)
@@ -44,14 +50,29 @@ export function exchangesOf(traffic: readonly TrafficEntry[]): readonly Exchange
       }
       continue
     }
+    const row = rowOf(entry)
+    const retryOf = row.kind === 'request' ? lostBefore(row, rows[last.get(subjectOf(row)) ?? -1]) : undefined
     places.set(number, rows.length)
-    rows.push(rowOf(entry))
+    if (row.kind === 'request') last.set(subjectOf(row), rows.length)
+    rows.push(retryOf === undefined ? row : { ...row, retryOf })
   }
   return rows
 }
 
+function subjectOf({ server, direction, method, name }: Exchange): string {
+  return JSON.stringify([server, direction, method, name])
+}
+
+/** A connection that ended took its open requests with it; the board sends those again that may be repeated. */
+function lostBefore(row: Exchange, before: Exchange | undefined): number | undefined {
+  const isLost = before?.outcome === 'open' && before.connection !== row.connection
+  return isLost && row.at - before.at < RETRY_MS ? before.number : undefined
+}
+
+const RETRY_MS = 120_000
+
 function rowOf(entry: TrafficEntry): Exchange {
-  const { number, at, server, connection, era, direction, kind, method, name, id, size } = entry
+  const { number, at, server, connection, era, direction, kind, method, name, id, size, isOutline } = entry
   const isAnswer = kind === 'response' || kind === 'error'
   return {
     number,
@@ -66,6 +87,7 @@ function rowOf(entry: TrafficEntry): Exchange {
     ...(era && { era }),
     ...(name !== undefined && { name }),
     ...(id !== undefined && { id }),
+    ...(isOutline && { isOutline }),
   }
 }
 

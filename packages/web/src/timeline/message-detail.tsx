@@ -3,7 +3,10 @@ import { useEffect, useState } from 'react'
 import { Button, Chip, Facts, IconButton, Loading } from '../parts/basics.tsx'
 import { clock, duration, size, tokens } from '../parts/format.ts'
 import { JsonTree } from '../parts/json-tree.tsx'
+import { addressOf } from '../routes.ts'
 import { attempt, request } from '../state/board.ts'
+import { useDecision, useHeaders } from './call-facts.tsx'
+import { Differences } from './compare.tsx'
 import type { Exchange } from './exchanges.ts'
 
 interface MessageDetailProps {
@@ -29,9 +32,10 @@ export function MessageDetail({ exchange, compared, isKept, onCompare, onClose }
         </div>
       </header>
       {isKept && <p className="dim">Choose another message to see it beside this one.</p>}
+      {compared && <Differences before={compared} after={exchange} />}
       <div className={compared ? 'compare' : ''}>
-        <Sides exchange={exchange} />
         {compared && <Sides exchange={compared} />}
+        <Sides exchange={exchange} />
       </div>
     </section>
   )
@@ -40,7 +44,8 @@ export function MessageDetail({ exchange, compared, isKept, onCompare, onClose }
 const OUTCOMES = { ok: 'good', error: 'deny', 'tool-error': 'deny', open: 'plain' } as const
 
 function Sides({ exchange }: { readonly exchange: Exchange }) {
-  const { number, answer, server, at, era, direction, durationMs, outcome, id, connection } = exchange
+  const { number, answer, server, at, era, direction, durationMs, outcome, id, connection, retryOf } =
+    exchange
   return (
     <div className="stack">
       <Facts
@@ -57,9 +62,28 @@ function Sides({ exchange }: { readonly exchange: Exchange }) {
           ['Id', id === undefined ? undefined : String(id)],
           ['At', clock(at, true)],
           ['Took', durationMs === undefined ? undefined : duration(durationMs)],
-          ['Size', `${size(exchange.size)}, about ${tokens(exchange.size)} tokens`],
+          [
+            'Size',
+            exchange.isOutline ? undefined : `${size(exchange.size)}, about ${tokens(exchange.size)} tokens`,
+          ],
+          [
+            'Sent again',
+            retryOf === undefined ? undefined : (
+              <a key="retry" href={addressOf('timeline', String(retryOf))}>
+                the first time it was not answered
+              </a>
+            ),
+          ],
+          ...useDecision(exchange),
+          ...useHeaders(exchange),
         ]}
       />
+      {exchange.isOutline && (
+        <p className="dim">
+          It was recorded before this page or <code>plugboard trace</code> looked. From then on messages are
+          kept whole.
+        </p>
+      )}
       <Message title={answer === undefined ? 'Message' : 'Request'} number={number} />
       {answer !== undefined && <Message title="Answer" number={answer} />}
     </div>

@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { Button, Empty } from '../parts/basics.tsx'
 import { clock, count, duration, saveFile, size } from '../parts/format.ts'
-import { Icon } from '../parts/icon.tsx'
+import { SearchField } from '../parts/search-field.tsx'
 import { addressOf, go } from '../routes.ts'
 import { board } from '../state/board.ts'
 import { useStore } from '../state/store.ts'
@@ -84,15 +84,12 @@ function Filters({
   const servers = useStore(board, (state) => state.servers)
   return (
     <div className="bar">
-      <label className="search-field">
-        <span className="visually-hidden">Filter by method, tool or id</span>
-        <Icon name="search" size={14} />
-        <input
-          value={filter.text}
-          onChange={(event) => onChange({ ...filter, text: event.target.value })}
-          placeholder="Method, tool, address…"
-        />
-      </label>
+      <SearchField
+        label="Filter by method, tool or id"
+        value={filter.text}
+        onChange={(text) => onChange({ ...filter, text })}
+        placeholder="Method, tool, address…"
+      />
       <label>
         <span className="visually-hidden">Server</span>
         <select
@@ -124,6 +121,29 @@ function Filters({
 
 const ROW = 30
 
+/** The time that the waterfall of the shown rows covers. */
+function spanOf(first: Exchange | undefined, last: Exchange | undefined) {
+  const from = first?.at ?? 0
+  return { from, until: Math.max((last?.at ?? 0) + (last?.durationMs ?? 0), from + 1) }
+}
+
+/** The place of the row that an arrow key leads to; -1 for another key. */
+function neighbour(rows: readonly Exchange[], selected: number | undefined, key: string): number {
+  const by = key === 'ArrowDown' ? 1 : key === 'ArrowUp' ? -1 : 0
+  const at = rows.findIndex(({ number }) => number === selected)
+  return by === 0 ? -1 : Math.min(rows.length - 1, Math.max(0, at + by))
+}
+
+function RowHead() {
+  return (
+    <div className="row row-head" aria-hidden="true">
+      {['Time', 'Server', 'Method', 'Took', 'Size', 'Waterfall'].map((title) => (
+        <span key={title}>{title}</span>
+      ))}
+    </div>
+  )
+}
+
 function Rows({
   rows,
   selected,
@@ -144,26 +164,17 @@ function Rows({
     if (follows) virtual.scrollToIndex(rows.length - 1)
   }, [follows, rows.length, virtual])
   const items = virtual.getVirtualItems()
-  const first = rows[items[0]?.index ?? 0]
-  const last = rows[items.at(-1)?.index ?? 0]
-  const from = first?.at ?? 0
-  const until = Math.max((last?.at ?? 0) + (last?.durationMs ?? 0), from + 1)
+  const { from, until } = spanOf(rows[items[0]?.index ?? 0], rows[items.at(-1)?.index ?? 0])
   const onKey = (event: KeyboardEvent<HTMLElement>) => {
-    const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
-    const at = rows.findIndex(({ number }) => number === selected)
-    const next = rows[Math.min(rows.length - 1, Math.max(0, at + by))]
-    if (by === 0 || !next) return
+    const at = neighbour(rows, selected, event.key)
+    if (at < 0) return
     event.preventDefault()
-    go('timeline', String(next.number))
-    virtual.scrollToIndex(Math.max(0, at + by))
+    go('timeline', String(rows[at]?.number))
+    virtual.scrollToIndex(at)
   }
   return (
     <div className="rows">
-      <div className="row row-head" aria-hidden="true">
-        {['Time', 'Server', 'Method', 'Took', 'Size', 'Waterfall'].map((title) => (
-          <span key={title}>{title}</span>
-        ))}
-      </div>
+      <RowHead />
       <div ref={scroller} className="rows-scroller">
         <ul className="virtual" style={{ height: virtual.getTotalSize() }} aria-label="Messages">
           {items.map(({ index, start }) => {
@@ -221,11 +232,12 @@ function Row({ row, from, until, isSelected, onKey }: RowProps) {
         </span>
         <span className="visually-hidden">{row.direction}</span> <strong>{row.method}</strong>
         {row.name !== undefined && <span className="row-name"> {row.name}</span>}
+        {row.retryOf !== undefined && <span className="dim"> again</span>}
         {row.outcome === 'error' && <span className="bad"> error</span>}
         {row.outcome === 'tool-error' && <span className="bad"> tool error</span>}
       </span>
       <span className="number">{took}</span>
-      <span className="number dim">{size(row.size)}</span>
+      <span className="number dim">{row.isOutline ? '' : size(row.size)}</span>
       <span className="waterfall" aria-hidden="true">
         <span className="waterfall-bar" style={{ marginLeft: `${left}%`, width: `${width}%` }} />
       </span>

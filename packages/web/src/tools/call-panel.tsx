@@ -5,6 +5,7 @@ import { appAddress } from '../apps/app-address.ts'
 import { AppPanel } from '../apps/app-panel.tsx'
 import { failureOf, type RequestFailed } from '../connection/request-failed.ts'
 import { Button, Problem } from '../parts/basics.tsx'
+import { Text } from '../parts/fields.tsx'
 import { clock, duration } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { ResultView, type ToolResult } from '../results/result-view.tsx'
@@ -32,26 +33,21 @@ interface Call {
 
 const KEPT = 20
 
-export function CallPanel({ tool }: { readonly tool: WireTool }) {
-  const schema = tool.definition.inputSchema
-  const [args, setArgs] = useState<Json>(() => asArgs(firstValue(schema, schema, true)))
-  const [version, setVersion] = useState(0)
-  const [json, setJson] = useState<string>()
+/** The calls of this panel, newest first; each can be cancelled. */
+function useCalls(name: string) {
   const [calls, setCalls] = useState<readonly Call[]>([])
   const running = useRef(new Map<number, AbortController>())
-  const isRunning = calls.some(({ endedAt }) => endedAt === undefined)
-  const current = (): Json => (json === undefined ? asArgs(withoutEmpty(args)) : asArgs(JSON.parse(json)))
   const update = (id: number, change: Partial<Call>) =>
     setCalls((all) => all.map((call) => (call.id === id ? { ...call, ...change } : call)))
-  const run = async (given: Json) => {
+  const run = async (args: Json) => {
     const id = Date.now()
     const controller = new AbortController()
     running.current.set(id, controller)
-    setCalls((all) => [{ id, args: given, startedAt: Date.now() }, ...all].slice(0, KEPT))
+    setCalls((all) => [{ id, args, startedAt: Date.now() }, ...all].slice(0, KEPT))
     try {
       const result = await request<ToolResult>(
         'board/call',
-        { name: tool.name, args: given, context: { maxResultChars: null, keepAnswer: true } },
+        { name, args, context: { maxResultChars: null, keepAnswer: true } },
         { signal: controller.signal, onProgress: (value) => update(id, { progress: value as Progress }) },
       )
       update(id, { result, endedAt: Date.now() })
@@ -60,6 +56,25 @@ export function CallPanel({ tool }: { readonly tool: WireTool }) {
     }
     running.current.delete(id)
   }
+  const cancel = () => {
+    for (const controller of running.current.values()) controller.abort()
+  }
+  return { calls, run, cancel, isRunning: calls.some(({ endedAt }) => endedAt === undefined) }
+}
+
+interface CallPanelProps {
+  readonly tool: WireTool
+  /** Arguments that the form starts with, as JSON. */
+  readonly given: string | undefined
+}
+
+export function CallPanel({ tool, given }: CallPanelProps) {
+  const schema = tool.definition.inputSchema
+  const [args, setArgs] = useState<Json>(() => parsedArgs(given) ?? asArgs(firstValue(schema, schema, true)))
+  const [version, setVersion] = useState(0)
+  const [json, setJson] = useState<string>()
+  const { calls, run, cancel, isRunning } = useCalls(tool.name)
+  const current = (): Json => (json === undefined ? asArgs(withoutEmpty(args)) : asArgs(JSON.parse(json)))
   const submit = (event: FormEvent) => {
     event.preventDefault()
     try {
@@ -68,9 +83,9 @@ export function CallPanel({ tool }: { readonly tool: WireTool }) {
       notify('The arguments are not valid JSON.', 'bad')
     }
   }
-  const restore = (given: Json) => {
-    setArgs(given)
-    setJson((text) => (text === undefined ? undefined : JSON.stringify(given, null, 2)))
+  const restore = (restored: Json) => {
+    setArgs(restored)
+    setJson((text) => (text === undefined ? undefined : JSON.stringify(restored, null, 2)))
     setVersion(version + 1)
   }
   return (
@@ -82,60 +97,73 @@ export function CallPanel({ tool }: { readonly tool: WireTool }) {
           onForm={() => toForm(json, restore, setJson)}
         />
         {json === undefined ? (
-          <div key={version} className="form">
-            <ObjectFields
-              schema={schema}
-              root={schema}
-              value={args}
-              depth={0}
-              onChange={(value) => setArgs(asArgs(value))}
-            />
-            {Object.keys((schema['properties'] ?? {}) as object).length === 0 &&
-              schema['additionalProperties'] === undefined && <p className="dim">It takes no arguments.</p>}
-          </div>
+          <FormArguments key={version} schema={schema} args={args} onChange={setArgs} />
         ) : (
-          <label className="field">
-            <span className="field-label">Arguments as JSON</span>
-            <textarea
-              className="mono"
-              rows={10}
-              value={json}
-              spellCheck={false}
-              onChange={(event) => setJson(event.target.value)}
-            />
-          </label>
+          <Text label="Arguments as JSON" value={json} onChange={setJson} rows={10} mono />
         )}
         <div className="actions">
           <Button tone="primary" icon="play" type="submit">
             Call
           </Button>
           {isRunning && (
-            <Button
-              icon="stop"
-              onClick={() => {
-                for (const controller of running.current.values()) controller.abort()
-              }}
-            >
+            <Button icon="stop" onClick={cancel}>
               Cancel
             </Button>
           )}
           <CopyMenu tool={tool} args={current} />
         </div>
       </form>
-      <ol className="calls" aria-label="Calls" aria-live="polite">
-        {calls.map((call, at) => (
-          <li key={call.id}>
-            <CallOutcome
-              tool={tool}
-              call={call}
-              isNewest={at === 0}
-              onRepeat={() => void run(call.args)}
-              onRestore={() => restore(call.args)}
-            />
-          </li>
-        ))}
-      </ol>
+      <Calls tool={tool} calls={calls} onRepeat={(again) => void run(again)} onRestore={restore} />
     </div>
+  )
+}
+
+interface FormArgumentsProps {
+  readonly schema: Json
+  readonly args: Json
+  readonly onChange: (args: Json) => void
+}
+
+function FormArguments({ schema, args, onChange }: FormArgumentsProps) {
+  const takesNone =
+    Object.keys((schema['properties'] ?? {}) as object).length === 0 &&
+    schema['additionalProperties'] === undefined
+  return (
+    <div className="form">
+      <ObjectFields
+        schema={schema}
+        root={schema}
+        value={args}
+        depth={0}
+        onChange={(value) => onChange(asArgs(value))}
+      />
+      {takesNone && <p className="dim">It takes no arguments.</p>}
+    </div>
+  )
+}
+
+interface CallsProps {
+  readonly tool: WireTool
+  readonly calls: readonly Call[]
+  readonly onRepeat: (args: Json) => void
+  readonly onRestore: (args: Json) => void
+}
+
+function Calls({ tool, calls, onRepeat, onRestore }: CallsProps) {
+  return (
+    <ol className="calls" aria-label="Calls" aria-live="polite">
+      {calls.map((call, at) => (
+        <li key={call.id}>
+          <CallOutcome
+            tool={tool}
+            call={call}
+            isNewest={at === 0}
+            onRepeat={() => onRepeat(call.args)}
+            onRestore={() => onRestore(call.args)}
+          />
+        </li>
+      ))}
+    </ol>
   )
 }
 
@@ -264,4 +292,15 @@ function ProgressBar({ progress }: { readonly progress: Progress | undefined }) 
       </span>
     </div>
   )
+}
+
+/** Of an address, so it may be anything. */
+function parsedArgs(text: string | undefined): Json | undefined {
+  try {
+    const value: unknown = text === undefined ? undefined : JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    // Then the form starts empty.
+    return undefined
+  }
 }

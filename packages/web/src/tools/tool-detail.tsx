@@ -13,10 +13,12 @@ import { SchemaTable } from './schema-table.tsx'
 interface ToolDetailProps {
   readonly name: string
   readonly line: ToolLine | undefined
+  /** Arguments that the form starts with, as JSON. */
+  readonly given: string | undefined
   readonly onClose: () => void
 }
 
-export function ToolDetail({ name, line, onClose }: ToolDetailProps) {
+export function ToolDetail({ name, line, given, onClose }: ToolDetailProps) {
   const [tool, setTool] = useState<WireTool>()
   const [failure, setFailure] = useState<string>()
   const [tab, setTab] = useState('call')
@@ -44,7 +46,7 @@ export function ToolDetail({ name, line, onClose }: ToolDetailProps) {
             selected={tab}
             onSelect={setTab}
             tabs={[
-              { id: 'call', title: 'Call', content: () => <CallPanel tool={tool} /> },
+              { id: 'call', title: 'Call', content: () => <CallPanel tool={tool} given={given} /> },
               {
                 id: 'schema',
                 title: 'Schema',

@@ -10,7 +10,13 @@ import { useStore } from '../state/store.ts'
 import type { ToolLine } from '../state/types.ts'
 import { ToolDetail } from './tool-detail.tsx'
 
-export default function ToolsView({ selected }: { readonly selected: string | undefined }) {
+interface ToolsViewProps {
+  readonly selected: string | undefined
+  /** Arguments that the form starts with, as JSON. */
+  readonly given: string | undefined
+}
+
+export default function ToolsView({ selected, given }: ToolsViewProps) {
   const tools = useStore(board, (state) => state.tools)
   const [query, setQuery] = useState('')
   const [server, setServer] = useState('')
@@ -59,7 +65,7 @@ export default function ToolsView({ selected }: { readonly selected: string | un
         )}
       </section>
       {selected !== undefined && (
-        <ToolDetail key={selected} name={selected} line={line} onClose={() => go('tools')} />
+        <ToolDetail key={selected} name={selected} line={line} given={given} onClose={() => go('tools')} />
       )}
     </div>
   )
