@@ -96,8 +96,7 @@ export const EQUIVALENTS = [
   {
     file: 'packages/core/src/permissions/audit.ts',
     kind: 'dropped guard',
-    before:
-      'if (last?.server === server && last.tool === tool && last.caller === caller && last.outcome === outcome)\n      return last.text',
+    before: 'if (isSame && last.user === user && last.outcome === outcome) return last.text',
     reason: 'the same text is made again',
   },
   {

@@ -17,6 +17,8 @@ export interface GatewayOptions {
   readonly settings?: object
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** A free one unless it has to be known before. */
+  readonly port?: number
 }
 
 export interface ServedGateway {
@@ -34,7 +36,7 @@ export interface ServedGateway {
 
 export async function serveGateway(options: GatewayOptions): Promise<ServedGateway> {
   const place = makePlace()
-  const port = await freePort()
+  const port = options.port ?? (await freePort())
   place.write('~/.plugboard/settings.json', { mcpServers: options.servers ?? {}, ...options.settings })
   const tokens = options.tokens && place.write('tokens', `${options.tokens.join('\n')}\n`)
   const file = options.gateway && place.write('gateway.json', options.gateway(port))

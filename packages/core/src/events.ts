@@ -20,6 +20,7 @@ export interface LogLine {
   readonly text: string
 }
 
+/** How far the task of a server is; the last three are final. */
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
 /** What is known of the task that a call became. */

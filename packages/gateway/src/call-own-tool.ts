@@ -19,7 +19,7 @@ export async function callOwnTool(
   request: ClientRequest,
   callTool: CallTool,
 ): Promise<Json> {
-  const view = gateway.view(request.client.exposure)
+  const view = gateway.viewOf(request.client)
   const args = isObject(params.arguments) ? params.arguments : {}
   return await tool.call(args, {
     signal: request.signal,

@@ -71,6 +71,9 @@ export interface Origin {
   readonly requestState: unknown
 }
 
+/** As the server of an origin: the gateway itself asks, before a server has seen the call. */
+export const GATEWAY_ITSELF = ''
+
 /** The call that was to carry a question to its client ended before the client saw it. */
 export class CallEnded extends JsonRpcError {
   constructor() {

@@ -1,6 +1,7 @@
 // errors.ts: failures behind the gateway as JSON-RPC errors. A server's own error is passed on unchanged; what the board
 // refused or could not reach becomes a result that a model can read.
 import { isPlugboardError, JsonRpcError, NotFound, type PlugboardError } from '@plugboard/core'
+import { AuthRequired } from '@plugboard/core/errors'
 import { type Era, errorReply, type Id, type Json, type Reply, RPC, RPC_RATE_LIMITED } from './json-rpc.ts'
 
 export interface WireError {
@@ -60,6 +61,16 @@ export function outcomeUnknown(id: Id, why: string): Reply {
   )
 }
 
+/** A user has to log in to a server in person. The address is meant for this user alone. */
+export class UserLoginRequired extends AuthRequired {
+  readonly url: string
+
+  constructor(server: string, what: string, url: string) {
+    super(server, { hint: `${what}: ${url}` })
+    this.url = url
+  }
+}
+
 /** A client with a narrow exposure is told only the code of a failure, not what happened behind it. */
 export function wireError(error: unknown, era: Era, narrow = false): WireError {
   const own = serverFault(error)
@@ -71,7 +82,7 @@ export function wireError(error: unknown, era: Era, narrow = false): WireError {
   const uri = error instanceof NotFound && error.code === 'RESOURCE_NOT_FOUND' ? error.wanted : undefined
   return {
     code: codeOf(error, era),
-    message: narrow ? sentenceFor(error.code, error.message) : told(error),
+    message: narrow ? sentenceFor(error) : told(error),
     data: { code: error.code, ...(uri !== undefined && { uri }) },
   }
 }
@@ -119,7 +130,7 @@ export function asToolResult(error: unknown, narrow = false): Json | undefined {
         content: [
           {
             type: 'text',
-            text: `${error.code}: ${narrow ? sentenceFor(error.code, error.message) : told(error)}`,
+            text: `${error.code}: ${narrow ? sentenceFor(error) : told(error)}`,
           },
         ],
       }
@@ -150,7 +161,9 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   CANCELLED: 'The call was cancelled.',
 }
 
-function sentenceFor(code: string, message: string): string {
+function sentenceFor(error: PlugboardError): string {
+  const { code, message } = error
+  if (error instanceof UserLoginRequired) return told(error)
   if (HARMLESS.has(code)) return message
   return SENTENCES[code] ?? 'The call failed behind this gateway.'
 }

@@ -1,9 +1,10 @@
 // forward.ts: a client's request on its way to a server, and the result on its way back: `_meta` as the server's era has it,
 // progress and questions to the client, resource URIs as the client may read them. methods.ts knows which server is meant.
 import { type CallContext, type Connection, JsonRpcError, type Progress } from '@plugboard/core'
-import type { Client, ClientRequest } from './client-request.ts'
+import type { ClientRequest } from './client-request.ts'
 import type { Gateway } from './gateway.ts'
-import { declared, isObject, type Json, META, RPC } from './json-rpc.ts'
+import type { UsedInstance } from './isolation/instances.ts'
+import { declared, type Era, isObject, type Json, META, RPC } from './json-rpc.ts'
 import { observed } from './operation/observe-call.ts'
 import { toPublic } from './views/resource-uris.ts'
 import type { ToolRef } from './views/views.ts'
@@ -16,16 +17,16 @@ export function forwardCall(
   request: ClientRequest,
 ): Promise<Json> {
   const { server } = tool
-  mustResume(gateway, server, request)
-  const { client, cancellation } = request
+  const { cancellation } = request
   const context = new ClientContext(request, progressOf(params, request))
-  const sent = serverParams(gateway, server, params, request)
-  const instance = gateway.instances?.keyOf(server, client)
+  const instance = gateway.instances?.keyOf(server, request.client)
   const call = { method: 'tools/call', server, tool: tool.name, instance, params, request }
   // The client decides what runs in parallel, as it would with the server itself.
   const result = observed(gateway, call, () =>
-    withInstance(gateway, server, client, (key, connection) =>
-      gateway.serverRequests.during(
+    withInstance(gateway, server, request, (key, connection) => {
+      mustResume(gateway, server, key, request)
+      const sent = serverParams(gateway, { server, key }, params, request)
+      return gateway.serverRequests.during(
         key,
         request,
         (onTask) =>
@@ -37,8 +38,8 @@ export function forwardCall(
             connection,
           }),
         tool.runsAsTask ? undefined : tool.name,
-      ),
-    ),
+      )
+    }),
   )
   if (!gateway.rewritesUris) return result
   return result.then((answer) => withPublicUris(gateway, server, answer, 'content'))
@@ -72,41 +73,63 @@ export async function forwardRequest(
   params: Json,
   request: ClientRequest,
 ): Promise<Json> {
-  mustResume(gateway, server, request)
-  const { client, signal } = request
+  const { signal } = request
   const onProgress = progressOf(params, request)
-  const sent = serverParams(gateway, server, params, request)
-  const instance = gateway.instances?.keyOf(server, client)
+  const instance = gateway.instances?.keyOf(server, request.client)
   const call = { method, server, tool: undefined, instance, params, request }
   return await observed(gateway, call, () =>
-    withInstance(gateway, server, client, (key, connection = gateway.board.link.connection(server)) =>
-      gateway.serverRequests.during(key, request, () =>
+    withInstance(gateway, server, request, (key, connection = gateway.board.link.connection(server)) => {
+      mustResume(gateway, server, key, request)
+      const sent = serverParams(gateway, { server, key }, params, request)
+      return gateway.serverRequests.during(key, request, () =>
         connection.request(method, sent, { signal, onProgress }),
-      ),
-    ),
+      )
+    }),
   )
 }
 
 /** Where the client's user, or its session, has the server for itself, the work is done on that instance. */
 function withInstance<T>(
-  { instances }: Gateway,
+  { instances, userServers }: Gateway,
   server: string,
-  client: Client,
+  request: ClientRequest,
   work: (key: string, connection?: Connection) => Promise<T>,
 ): Promise<T> {
-  const claimed = instances?.claim(server, client)
-  const run = () => {
-    const instance = instances?.use(server, client)
-    if (!instance) return work(server)
-    return work(instance.key, instance.connection).finally(() => instance.release())
+  if (userServers?.logins.serves(server)) return userServers.during(server, request, work)
+  const { client } = request
+  // What fails before the server is asked is a rejection too: those around the call count on it.
+  try {
+    const claimed = instances?.claim(server, client)
+    const run = () => {
+      const instance = instances?.use(server, client)
+      return instance ? onInstance(instance, work) : work(server)
+    }
+    return claimed ? claimed.then(run) : run()
+  } catch (error) {
+    return Promise.reject(error)
   }
-  return claimed ? claimed.then(run) : run()
+}
+
+async function onInstance<T>(
+  { key, connection, release }: UsedInstance,
+  work: (key: string, connection?: Connection) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(key, connection)
+  } finally {
+    release()
+  }
+}
+
+/** An instance that is not connected yet is of the era that the gateway's own connection found. */
+function eraOf({ serverRequests }: Gateway, server: string, key: string): Era | undefined {
+  return serverRequests.eraOf(key) ?? serverRequests.eraOf(server)
 }
 
 /** An answer to a question goes to the server that asked, and only while that server can still read its own state. */
-function mustResume(gateway: Gateway, server: string, { resumes }: ClientRequest): void {
+function mustResume(gateway: Gateway, server: string, key: string, { resumes }: ClientRequest): void {
   if (resumes === undefined) return
-  if (resumes === server && gateway.serverRequests.eraOf(server) === 'modern') return
+  if (resumes === server && eraOf(gateway, server, key) === 'modern') return
   throw new JsonRpcError(
     RPC.invalidParams,
     'The server that asked is not the one that would get the answer now. Make the call again.',
@@ -117,8 +140,13 @@ function mustResume(gateway: Gateway, server: string, { resumes }: ClientRequest
  * The parameters that go on to the server. A client of 2026-07-28 declares tasks itself; for one of the legacy era, which has
  * other tasks or none, the gateway follows them.
  */
-function serverParams(gateway: Gateway, server: string, params: Json, { client }: ClientRequest): Json {
-  const isLegacy = gateway.serverRequests.eraOf(server) === 'legacy'
+function serverParams(
+  gateway: Gateway,
+  { server, key }: { readonly server: string; readonly key: string },
+  params: Json,
+  { client }: ClientRequest,
+): Json {
+  const isLegacy = eraOf(gateway, server, key) === 'legacy'
   // Most calls have nothing that does not go on.
   if (isLegacy && !('task' in params) && !('_meta' in params)) return params
   const { task: _, _meta, ...rest } = params

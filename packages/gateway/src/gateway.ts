@@ -1,11 +1,11 @@
 // gateway.ts: the board as one server: what each client sees of it, and where a name that a client uses leads. It knows no
 // transport and no era; methods.ts says what a method does, forward.ts passes requests on, views/ owns the names.
-import { InvalidInput, type LocalBoard } from '@plugboard/core'
+import { type Connection, InvalidInput, type LocalBoard } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { EVERYTHING, type Exposure } from './access/exposure.ts'
 import type { CallLimits } from './call-limits/call-limits.ts'
 import type { Client, ClientRequest } from './client-request.ts'
-import type { IsolationConfig } from './config/schema.ts'
+import type { GatewayOptions } from './gateway-options.ts'
 import { Instances } from './isolation/instances.ts'
 import type { Json } from './json-rpc.ts'
 import { type GatewayLimits, gatewayLimits } from './limits.ts'
@@ -19,17 +19,16 @@ import { InstanceLeases } from './replicas/instance-leases.ts'
 import { NotificationRelay } from './replicas/notification-relay.ts'
 import type { Replicas } from './replicas/replicas.ts'
 import { ResultStore } from './results/result-store.ts'
-import { NotificationHub } from './routing/notifications.ts'
+import { NotificationHub, tellRootsChanged } from './routing/notifications.ts'
 import { findWhenUp } from './routing/resolve-target.ts'
-import { type AskPolicy, ServerRequestRouter, type Wiring } from './routing/server-requests.ts'
+import { ServerRequestRouter, type Wiring } from './routing/server-requests.ts'
 import { KeyRing } from './sealing/key-ring.ts'
 import { SpentIds, type SpentRecord } from './sealing/spent-ids.ts'
 import { TaskStore } from './tasks/task-store.ts'
 import { withTaskSupport } from './tasks/task-support.ts'
-import { forModelOnly, hasUi, UI_EXTENSION } from './views/apps.ts'
+import { UserServers } from './user-servers.ts'
+import { forModelOnly, hasUi, showsApps } from './views/apps.ts'
 import { type CacheHints, cacheHints, type HintedList } from './views/cache-hints.ts'
-import { capabilitiesFor } from './views/capabilities.ts'
-import type { NameStore } from './views/name-claims.ts'
 import { fromPublic, type ResourceUri } from './views/resource-uris.ts'
 import {
   SEARCH_ABOVE,
@@ -40,53 +39,8 @@ import {
   searchesItself,
 } from './views/search-mode.ts'
 import { instructions, statusOf, type ToolListing } from './views/status.ts'
-import { type ToolOverride, ToolOverrides } from './views/tool-overrides.ts'
+import { ToolOverrides } from './views/tool-overrides.ts'
 import { type Naming, type Ref, type ToolRef, type View, ViewBuilder } from './views/views.ts'
-
-/** How a gateway presents its board to clients. */
-export interface GatewayOptions {
-  /** List every tool, or three tools to search and call them; `auto` decides by what the definitions cost. */
-  readonly mode?: ServeMode
-  /** From when on `auto` lists the search tools. */
-  readonly searchAbove?: Partial<SearchThreshold>
-  /** Tools that are listed in search mode too, beside those that entries load always. */
-  readonly always?: Exposure
-  /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
-  readonly names?: Naming
-  /** How the settings say that single tools are shown, by `server.tool` or a pattern. */
-  readonly tools?: Readonly<Record<string, ToolOverride>>
-  /** Every tool takes `_select`, a JMESPath expression for the part of its result that is wanted. */
-  readonly select?: boolean
-  /** Large results are passed on whole, or stay here to be read in parts. In search mode they always stay. */
-  readonly large?: 'whole' | 'reference'
-  /** Where large results stay; in memory unless it has a folder. */
-  readonly results?: ResultStore
-  /** Who confirms calls under an `ask` rule: the client by its own means, the user by elicitation, or none (deny). */
-  readonly ask?: AskPolicy
-  /** What clients without an exposure of their own see. */
-  readonly expose?: Exposure
-  /** What clients may hold, and how long; defaults where left out. */
-  readonly limits?: Partial<GatewayLimits>
-  /** Seals session ids and `requestState`; without it they are worthless after a restart. */
-  readonly keys?: KeyRing
-  /** Remembers ids that must not be used again; with a file, also for the next process. */
-  readonly spent?: SpentRecord
-  /** How many calls users may make. */
-  readonly callLimits?: CallLimits
-  /** Servers that users, or sessions, have for themselves. */
-  readonly isolation?: IsolationConfig
-  readonly accessLog?: (entry: AccessEntry) => void
-  /** The other gateways behind the same address, with which this one shares sessions, questions and news. */
-  readonly replicas?: Replicas
-  /** Where names are kept for the next process, for naming schemes in which two servers can want the same one. */
-  readonly nameStore?: NameStore
-  /** `unlisted`: servers whose lists the board's catalog knows start when they are called. */
-  readonly start?: 'all' | 'unlisted'
-  /** Tools of the program itself, beside those of the servers. */
-  readonly ownTools?: readonly OwnTool[]
-  /** The roots that servers are given while no client's call is running. */
-  readonly roots?: () => Json
-}
 
 /**
  * Opens a board behind a gateway; closing the gateway closes the board.
@@ -109,11 +63,6 @@ type Asker = Pick<ClientRequest, 'client' | 'signal'>
 /** As far as it decides what a client is listed. */
 type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous' | 'asksForTasks'> & Partial<Client>
 
-/** It renders MCP Apps. */
-function showsApps({ capabilities }: Listed): boolean {
-  return capabilities?.extensions?.[UI_EXTENSION] !== undefined
-}
-
 /** A board behind one MCP endpoint. `openGateway` makes it; `serveHttp` and `serveStdio` give it to clients. */
 export class Gateway {
   readonly board: LocalBoard
@@ -135,6 +84,7 @@ export class Gateway {
   readonly circuits = new CircuitBreakers()
   readonly drains = new ServerDrains()
   readonly instances: Instances | undefined
+  readonly userServers: UserServers | undefined
   readonly accessLog: ((entry: AccessEntry) => void) | undefined
   readonly #ownTools: readonly OwnTool[]
   readonly #names: Naming
@@ -152,6 +102,7 @@ export class Gateway {
   #closing: Promise<void> | undefined
   #isAwake = false
   readonly #start: 'all' | 'unlisted'
+  readonly #ownLogin = (server: string) => this.userServers?.logins.asks(server) === true
 
   constructor(board: LocalBoard, router: ServerRequestRouter, options: GatewayOptions) {
     this.board = board
@@ -174,16 +125,18 @@ export class Gateway {
     this.#searchAbove = { ...SEARCH_ABOVE, ...options.searchAbove }
     this.#always = options.always
     this.knowsNames = (options.nameStore?.known.size ?? 0) > 0
-    router.bind((server) => {
-      const { state } = this.instances?.connection(server) ?? board.link.connection(server)
-      return state.kind === 'connected' ? state.session.era : undefined
+    router.bind((key) => {
+      const shared = () => (board.link.configured(key) ? board.link.connection(key) : undefined)
+      const state = (this.instances?.connection(key) ?? shared())?.state
+      return state?.kind === 'connected' ? state.session.era : undefined
     })
     this.notifications = new NotificationHub(board, router, (exposure) => !this.isNarrow(exposure))
     const heard = this.notifications.heardFrom.bind(this.notifications)
     const leases = options.replicas && new InstanceLeases(options.replicas)
-    this.instances = options.isolation && new Instances(board, options.isolation, heard, leases)
+    const sharing = { leases, logins: options.userLogins }
+    this.instances = options.isolation && new Instances(board, options.isolation, heard, sharing)
     if (options.replicas) new NotificationRelay(options.replicas, this.notifications)
-    this.#views = new ViewBuilder({
+    const viewing = {
       board,
       naming: this.#names,
       reserved: SEARCH_MODE_TOOLS,
@@ -192,9 +145,14 @@ export class Gateway {
       keepsLarge: this.#large === 'reference',
       rewritesUris: this.#names !== 'plain',
       expose: this.expose,
+    }
+    this.#views = new ViewBuilder({
+      ...viewing,
       store: options.nameStore,
       changed: (shown, server, tools) => this.notifications.listChanged(shown, server, tools),
     })
+    if (options.userLogins && this.instances)
+      this.userServers = new UserServers(options.userLogins, board, this.instances, viewing)
   }
 
   /** Starts every server, and waits a little for the fast ones. */
@@ -262,15 +220,16 @@ export class Gateway {
   }
 
   instructions(client: Listed): string {
-    return instructions(this.board, client.exposure, this.searchMode(client) !== undefined)
+    return instructions(this.board, client.exposure, this.searchMode(client) !== undefined, this.#ownLogin)
   }
 
   /** The resource `plugboard://status`, as far as this client may know it. */
   status(client: Listed): Json {
     const { exposure } = client
-    return statusOf(this.board, exposure, this.view(exposure), {
+    return statusOf(this.board, exposure, this.viewOf(client), {
       narrow: this.isNarrow(exposure),
       refusedNames: this.refusedNames(),
+      ownLogin: this.#ownLogin,
       listing: this.#mode === 'all' ? undefined : this.listing(client),
     })
   }
@@ -278,7 +237,7 @@ export class Gateway {
   /** What a client is listed in search mode; undefined when it is listed every tool. */
   searchMode(client: Listed): SearchMode | undefined {
     if (this.#mode === 'all') return undefined
-    const search = this.#searchModeOf(this.view(client.exposure), client)
+    const search = this.#searchModeOf(this.viewOf(client), client)
     if (this.#mode === 'search') return search
     if (searchesItself(client.name)) return undefined
     const { tokens, tools } = this.#searchAbove
@@ -305,7 +264,7 @@ export class Gateway {
   /** How tools are listed to a client, and what that costs in its model's context. */
   listing(client: Listed): ToolListing {
     const search = this.searchMode(client)
-    const { tools, tokens, listed } = this.#searchModeOf(this.view(client.exposure), client)
+    const { tools, tokens, listed } = this.#searchModeOf(this.viewOf(client), client)
     return search
       ? { mode: 'search', tools, tokens: tokens.all, listedTools: listed.length, listedTokens: tokens.listed }
       : { mode: 'all', tools, tokens: tokens.all, listedTools: tools, listedTokens: tokens.all }
@@ -335,10 +294,13 @@ export class Gateway {
 
   /** What `tools/list` returns. */
   listedTools(client: Listed): readonly Json[] {
-    const view = this.view(client.exposure)
-    const own = this.#ownTools.map(({ definition }) => definition)
+    const view = this.viewOf(client)
+    const logins = this.userServers?.loginTools(client, view) ?? []
+    const own = [...this.#ownTools.map(({ definition }) => definition), ...logins]
     const definitions = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
-    const listed = client.asksForTasks ? withTaskSupport(this.board, view, definitions) : definitions
+    const listed = client.asksForTasks
+      ? withTaskSupport((server) => this.connectionFor(server, client), view, definitions)
+      : definitions
     if (!showsApps(client) || view.appServers.size === 0) return listed
     return listed.map((definition) => {
       const server = view.tool(String(definition.name))?.server
@@ -353,14 +315,11 @@ export class Gateway {
 
   /** How long a client may keep a list. That of search mode does not depend on the servers. */
   cacheHints(list: HintedList, client: Listed): CacheHints {
+    if (this.userServers?.concerns(client)) return { ttlMs: 0, cacheScope: 'private' }
     const { exposure } = client
     const shows = (server: string) => (list === 'tools' ? exposure.server(server) : exposure.whole(server))
     const isFixed = list === 'tools' && this.searchMode(client)?.isFixed === true
     return cacheHints(this.board, list, isFixed ? () => false : shows, this.isShared(client), Date.now())
-  }
-
-  capabilities(to: 'modern' | Pick<Client, 'asksForTasks'>): Json {
-    return capabilitiesFor(to === 'modern' ? 'modern' : to.asksForTasks === true)
   }
 
   /** What a client with this exposure sees. */
@@ -368,9 +327,21 @@ export class Gateway {
     return this.#views.view(exposure)
   }
 
+  /** The same with what the client's user has for itself. */
+  viewOf(client: Listed): View {
+    const base = this.view(client.exposure)
+    return this.userServers ? this.userServers.view(client, base) : base
+  }
+
+  /** The connection that the client's calls of a server use, or the gateway's own where the user has none yet. */
+  connectionFor(server: string, client: Listed): Connection {
+    return this.userServers?.connection(server, client) ?? this.board.link.connection(server)
+  }
+
   /** A client may ask for what it saw in an earlier run, before the servers are up. */
-  findTool(name: string, asker: Asker): Promise<ToolRef | undefined> {
-    return this.#find((view) => view.tool(name), this.#serversOf(name), asker)
+  async findTool(name: string, asker: ClientRequest): Promise<ToolRef | undefined> {
+    await this.userServers?.lookUp(this.#serversOf(name), asker)
+    return await this.#find((view) => view.tool(name), this.#serversOf(name), asker)
   }
 
   findPrompt(name: string, asker: Asker): Promise<Ref | undefined> {
@@ -394,10 +365,10 @@ export class Gateway {
   #find<T>(
     look: (view: View) => T | undefined,
     servers: readonly string[] | undefined,
-    { client: { exposure }, signal }: Asker,
+    { client, signal }: Asker,
   ): Promise<T | undefined> {
-    return findWhenUp(this.board, () => look(this.view(exposure)), {
-      may: (server) => exposure.server(server) && (servers === undefined || servers.includes(server)),
+    return findWhenUp(this.board, () => look(this.viewOf(client)), {
+      may: (server) => client.exposure.server(server) && (servers === undefined || servers.includes(server)),
       named: servers !== undefined,
       waitMs: this.#waitMs(servers !== undefined),
       signal,
@@ -413,18 +384,13 @@ export class Gateway {
   /** The roots of the only client changed; servers that know the old ones ask again. */
   rootsChanged(client: Client): void {
     if (!this.serverRequests.isOnly(client)) return
-    for (const { name } of this.board.servers()) {
-      const connection = this.board.link.connection(name)
-      if (connection.state.kind === 'connected' && connection.state.session.era === 'legacy')
-        // A server that goes down at this moment asks when it is back.
-        connection.notify('notifications/roots/list_changed').catch(() => undefined)
-    }
+    tellRootsChanged(this.board)
   }
 
   /** An app knows the tools of its own server only, by that server's names. Rejects when several servers could be meant. */
   findAppTool(name: string, client: Listed): ToolRef | undefined {
     if (!showsApps(client)) return undefined
-    const view = this.view(client.exposure)
+    const view = this.viewOf(client)
     const [only, ...more] = view.appTools(name)
     if (only === undefined) return undefined
     if (more.length === 0) return view.tool(only)

@@ -19,7 +19,8 @@ export {
   type IssuerConfig,
   type LimitConfig,
 } from './config/schema.ts'
-export { Gateway, type GatewayOptions, openGateway } from './gateway.ts'
+export { Gateway, openGateway } from './gateway.ts'
+export type { GatewayOptions } from './gateway-options.ts'
 export { type Certificate, type HttpHandle, type HttpOptions, serveHttp } from './http/server.ts'
 export { Identity, type IdentityOptions, tokenUserKey } from './identity/identity.ts'
 export {
@@ -47,6 +48,8 @@ export { SpentIds, type SpentRecord } from './sealing/spent-ids.ts'
 export { type StdioHandle, type StdioOptions, serveStdio } from './stdio/server.ts'
 export { openStore } from './store/open-store.ts'
 export { type Store, StoreUnavailable } from './store/store.ts'
+export { loginKeys } from './user-logins/login-key.ts'
+export { UserLogins } from './user-logins/user-logins.ts'
 export { openNameStore } from './views/name-store.ts'
 export type { SearchThreshold, ServeMode } from './views/search-mode.ts'
 export type { ToolListing } from './views/status.ts'

@@ -60,10 +60,10 @@ async function callTool(gateway: Gateway, params: Json, request: ClientRequest):
       return await callOwnTool(gateway, own, params, request, (inner) => callTool(gateway, inner, request))
     const search = SEARCH_MODE_TOOLS.has(name) ? gateway.searchMode(client) : undefined
     if (search) return await callSearchTool(gateway, search, params, request)
-    const tool =
-      gateway.view(client.exposure).tool(name) ??
-      gateway.findAppTool(name, client) ??
-      (await gateway.findTool(name, request))
+    const known = gateway.viewOf(client).tool(name) ?? gateway.findAppTool(name, client)
+    const loggedIn = known ? undefined : await gateway.userServers?.callLoginTool(name, request)
+    if (loggedIn) return loggedIn
+    const tool = known ?? (await gateway.findTool(name, request))
     if (!tool) throw new NotFound('tool', name)
     request.checkHeaders?.(tool, params.arguments)
     return await deliverDirectCall(gateway, tool, params, request)
@@ -127,7 +127,7 @@ async function readResource(gateway: Gateway, params: Json, request: ClientReque
 }
 
 async function complete(gateway: Gateway, params: Json, request: ClientRequest): Promise<Json> {
-  const view = gateway.view(request.client.exposure)
+  const view = gateway.viewOf(request.client)
   const { ref } = params
   if (!isObject(ref)) throw new InvalidInput('A completion says what it is for: "ref".')
   const prompt = ref.type === 'ref/prompt' ? view.prompt(text(ref, 'name')) : undefined
@@ -159,8 +159,8 @@ const METHODS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 /** Lists are returned whole, so no second page can be asked for. */
 async function lists(gateway: Gateway, { cursor }: Json, client: Client): Promise<View> {
   if (cursor !== undefined) throw new InvalidInput('There is no such cursor: the list comes in one piece.')
-  await gateway.listed()
-  return gateway.view(client.exposure)
+  await Promise.all([gateway.listed(), gateway.userServers?.prepare(client)])
+  return gateway.viewOf(client)
 }
 
 export function text(params: Json, field: string): string {

@@ -40,7 +40,7 @@ async function callReal(
   if (typeof name !== 'string') return fault('"name" is the name of a tool, as search_tools returned it.')
   if (!isObject(args)) return fault('"arguments" is an object.')
   if (isKeptResult(name)) return await readResult(gateway, name, request)
-  const tool = gateway.view(request.client.exposure).tool(name) ?? (await gateway.findTool(name, request))
+  const tool = gateway.viewOf(request.client).tool(name) ?? (await gateway.findTool(name, request))
   if (!tool || !search.offers(name)) {
     const similar = search.similar(name)
     const hint = similar.length > 0 ? `Did you mean ${similar.join(', ')}?` : 'Find one with search_tools.'

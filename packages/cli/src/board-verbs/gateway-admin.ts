@@ -1,4 +1,4 @@
-// gateway-admin.ts: `plugboard gateway servers|sessions|users|replicas|metrics`: asks the administration of a running gateway.
+// gateway-admin.ts: `plugboard gateway servers|sessions|users|logins|replicas|metrics`: asks the administration of a running gateway.
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { EXIT, table } from '../output.ts'
@@ -11,6 +11,8 @@ const TIMEOUT_MS = 120_000
 interface Topic {
   /** By the word that the user types: the HTTP method, and the action in the path. */
   readonly actions: Readonly<Record<string, readonly [method: string, action?: string]>>
+  /** An action takes one more word: the part of the thing that is meant. */
+  readonly details?: boolean
   rows(answer: Answer): readonly (readonly string[])[]
 }
 
@@ -53,6 +55,20 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
       ...revoked.map((one: Answer) => [one.name, 'revoked', new Date(one.at).toISOString()]),
     ],
   },
+  logins: {
+    actions: { revoke: ['DELETE'] },
+    details: true,
+    rows: ({ logins }) =>
+      logins.map((one: Answer) => [
+        one.user,
+        one.server,
+        one.issuer,
+        one.renewable
+          ? 'renews itself'
+          : `until ${one.expires ? new Date(one.expires).toISOString() : 'refused'}`,
+        one.key.slice(0, 12),
+      ]),
+  },
   audit: {
     actions: {},
     rows: ({ lines }) =>
@@ -76,7 +92,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
 
 export async function administer(invocation: Invocation): Promise<number> {
   const { output, positionals } = invocation
-  const [what = '', action, name, ...more] = positionals
+  const [what = '', action, name, ...rest] = positionals
   const gateway = gatewayOption(invocation)
   if (!gateway?.config.admin)
     throw new InvalidInput('Which gateway is meant is missing.', {
@@ -91,12 +107,15 @@ export async function administer(invocation: Invocation): Promise<number> {
     return EXIT.done
   }
   const topic = TOPICS[what]
+  const [detail, ...more] = topic?.details ? rest : [undefined, ...rest]
   const known = action === undefined ? undefined : topic?.actions[action]
   if (!topic || (action !== undefined && !known) || more.length > 0 || (known && name === undefined))
     throw new InvalidInput(usageFault(what, topic, action, name), {
-      hint: `Usage: plugboard gateway ${what} [${Object.keys(topic?.actions ?? {}).join('|')} NAME] --gateway FILE`,
+      hint: `Usage: plugboard gateway ${what} [${Object.keys(topic?.actions ?? {}).join('|')} NAME${topic?.details ? ' [SERVER]' : ''}] --gateway FILE`,
     })
-  const path = known ? [what, name ?? '', ...(known[1] ? [known[1]] : [])] : [what]
+  const path = known
+    ? [what, name ?? '', ...(known[1] ? [known[1]] : []), ...(detail === undefined ? [] : [detail])]
+    : [what]
   const url = `${base}/${path.map(encodeURIComponent).join('/')}`
   const response = await ask(url, known?.[0] ?? 'GET', token)
   const answer: Answer = await response.json()

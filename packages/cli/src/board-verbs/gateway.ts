@@ -20,7 +20,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (topic === 'metrics' || Object.hasOwn(TOPICS, topic)) return await administer(invocation)
   const [what = ''] = words(
     invocation,
-    ['check|schema|servers|sessions|users|replicas|audit|metrics', 'FILE'],
+    ['check|schema|servers|sessions|users|logins|replicas|audit|metrics', 'FILE'],
     1,
   )
   if (what === 'check') return await check(invocation)
@@ -30,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return EXIT.done
   }
   throw new InvalidInput(`There is no "gateway ${what}".`, {
-    hint: '`plugboard gateway check FILE` explains a gateway.json, `plugboard gateway schema` prints its JSON Schema; `servers`, `sessions`, `users`, `replicas`, `audit` and `metrics` ask a running gateway.',
+    hint: '`plugboard gateway check FILE` explains a gateway.json, `plugboard gateway schema` prints its JSON Schema; `servers`, `sessions`, `users`, `logins`, `replicas`, `audit` and `metrics` ask a running gateway.',
   })
 }
 
@@ -99,6 +99,7 @@ function explained(config: GatewayConfig, tokens: string): [string, string][] {
       `server ${server}`,
       kind === 'shared' ? 'one for all users' : `an instance for every ${kind}`,
     ]),
+    ...userLoginsExplained(config),
     ...limitsExplained(config),
     ...Object.entries(config.roles ?? {}).map(
       ([name, { groups = [], expose, deny = [] }]): [string, string] => [
@@ -110,6 +111,34 @@ function explained(config: GatewayConfig, tokens: string): [string, string][] {
         ].join('; '),
       ],
     ),
+  ]
+}
+
+function userLoginsExplained({ userLogins }: GatewayConfig): [string, string][] {
+  if (!userLogins) return []
+  const { key = {}, servers, verify = [], minutes = 10 } = userLogins
+  const [source = 'a file of its own in the state folder'] = [
+    key.file !== undefined ? `the file ${key.file}` : undefined,
+    key.command ? `the command ${key.command[0]}` : undefined,
+    key.keychain !== undefined ? `the keychain (${key.keychain})` : undefined,
+  ].filter((one) => one !== undefined)
+  return [
+    ["users' logins", `sealed with a key of ${source}; a login has to be finished within ${minutes} minutes`],
+    ...verify.map(({ issuer }): [string, string] => [
+      "users' browsers",
+      `${issuer} is asked who their user is, before a login`,
+    ]),
+    ...Object.entries(servers).map(([server, { login, exchange, headers = {} }]): [string, string] => [
+      `server ${server}`,
+      [
+        exchange
+          ? `gets a token that ${exchange.issuer} exchanges for the user's own`
+          : login === false
+            ? 'users do not log in'
+            : 'each user logs in with an account of its own',
+        ...Object.entries(headers).map(([name, value]) => `is told ${name}: ${value}`),
+      ].join('; '),
+    ]),
   ]
 }
 

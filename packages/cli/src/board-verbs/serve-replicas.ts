@@ -51,3 +51,12 @@ export async function openReplicas(
   const now = () => host.now()
   return { replicas: new Replicas(store, keys, now), spent: new SharedSpentIds(store, now) }
 }
+
+/** Where other replicas reach this one, when it is not the address that it listens on. */
+export function replicaUrl({ host }: Invocation): { readonly replicaUrl?: string } {
+  const url = host.env['PLUGBOARD_REPLICA_URL']
+  if (url === undefined || url === '') return {}
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new InvalidInput(`PLUGBOARD_REPLICA_URL "${url}" is not an http or https address.`)
+  return { replicaUrl: url }
+}

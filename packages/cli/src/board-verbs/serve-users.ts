@@ -109,6 +109,11 @@ function follow(
   }
 }
 
+/** Whether there are logins of users at all, and the key that seals them. */
+function fixedLogins({ userLogins }: GatewayFile['config']) {
+  return userLogins && { key: userLogins.key }
+}
+
 /** The keys that a running process cannot change. */
 function restartKeys({ file, config: before }: GatewayFile, now: GatewayFile['config']): string[] {
   const path = (name: string | undefined) => (name === undefined ? '' : resolve(dirname(file), name))
@@ -117,6 +122,7 @@ function restartKeys({ file, config: before }: GatewayFile, now: GatewayFile['co
     ...(['store', 'accessLog', 'audit', 'admin', 'tls'] as const).filter(
       (key) => !isDeepStrictEqual(before[key], now[key]),
     ),
+    ...(isDeepStrictEqual(fixedLogins(before), fixedLogins(now)) ? [] : ['userLogins']),
     ...(path(before.auth?.tokens) === path(now.auth?.tokens) ? [] : ['auth.tokens']),
   ]
 }

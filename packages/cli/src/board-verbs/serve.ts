@@ -34,9 +34,10 @@ import { type GatewayFile, gatewayOption } from './gateway-file.ts'
 import { onPort } from './port.ts'
 import { openAdmin } from './serve-admin.ts'
 import { openLogin, type ServedLogin } from './serve-login.ts'
-import { storeUrl } from './serve-replicas.ts'
+import { replicaUrl, storeUrl } from './serve-replicas.ts'
 import { lastingState } from './serve-state.ts'
 import { followCertificate, readCertificate } from './serve-tls.ts'
+import { openUserLogins } from './serve-user-logins.ts'
 import { openUsers, type ServedUsers } from './serve-users.ts'
 import { servedExposure, tellListing, viewOptions } from './serve-views.ts'
 import { followTokens, readTokens } from './token-grants.ts'
@@ -140,6 +141,7 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
   const root = configuration.place.root
   const accessLog = openAccessLog(http?.gateway)
   const state = await lastingState(invocation, root, http?.store)
+  const userLogins = await openUserLogins(invocation, http?.gateway, configuration, state)
   const audit = auditStream(state, http?.gateway)
   return await openGateway(
     (wiring) =>
@@ -159,6 +161,7 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
       expose: exposure,
       limits: limitsOf(invocation, configuration),
       ...state,
+      ...userLogins,
       ...(http?.gateway && {
         callLimits: new CallLimits(http.gateway.config.limits ?? {}, state.replicas),
         isolation: http.gateway.config.isolation ?? {},
@@ -297,7 +300,8 @@ async function overHttp(
             if (!output.quiet) write(2, `${text}\n`)
           },
         })
-  const users = http.users?.follow(handle, ({ limits = {}, isolation = {} }) => {
+  const users = http.users?.follow(handle, ({ limits = {}, isolation = {}, userLogins }) => {
+    if (userLogins) gateway.userServers?.logins.replace(userLogins)
     gateway.callLimits?.replace(limits)
     gateway.instances?.replace(isolation)
   })
@@ -340,15 +344,6 @@ function allowedNames(invocation: Invocation, file: GatewayFile | undefined) {
     allowedOrigins: [...invocation.options('allow-origin'), ...(own ? [own.origin] : [])],
     allowedHosts: [...invocation.options('allow-host'), ...(own ? [own.hostname] : [])],
   }
-}
-
-/** Where other replicas reach this one, when it is not the address that it listens on. */
-function replicaUrl({ host }: Invocation): { readonly replicaUrl?: string } {
-  const url = host.env['PLUGBOARD_REPLICA_URL']
-  if (url === undefined || url === '') return {}
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new InvalidInput(`PLUGBOARD_REPLICA_URL "${url}" is not an http or https address.`)
-  return { replicaUrl: url }
 }
 
 /** Options of `serve token`, which would have no effect here. */

@@ -24,6 +24,7 @@ export type AuthRefusalReason =
   | 'access-denied'
   | 'token-refused'
   | 'bad-id-token'
+  | 'wrong-user'
 
 /** A step of the authorization flow was hostile or broken; `refusal` names it. */
 export class AuthRefused extends InitError {

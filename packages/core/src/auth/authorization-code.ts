@@ -63,17 +63,7 @@ export async function prepareAuthorization(
     redirectUri,
     async go(as, params) {
       const verifier = secret()
-      const url = new URL(checkedAuthorizationUrl(server, as.authorization_endpoint))
-      const query = {
-        response_type: 'code',
-        redirect_uri: redirectUri,
-        state,
-        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-        code_challenge_method: 'S256',
-        ...params,
-      }
-      for (const [name, value] of Object.entries(query))
-        if (value !== undefined) url.searchParams.set(name, value)
+      const url = authorizationUrl(server, as, { redirectUri, state, verifier }, params)
       const opened = interaction.openBrowser && (await openBrowser(host, url))
       interaction.onUrl?.(url.href, opened)
       const answer = await firstAnswer(callback, interaction, server)
@@ -83,7 +73,28 @@ export async function prepareAuthorization(
   }
 }
 
-const secret = () => randomBytes(32).toString('base64url')
+export const secret = () => randomBytes(32).toString('base64url')
+
+/** Where the user is sent. The verifier stays here; its digest goes along (PKCE). */
+export function authorizationUrl(
+  server: string,
+  as: AuthorizationServer,
+  visit: { readonly redirectUri: string; readonly state: string; readonly verifier: string },
+  params: Readonly<Record<string, string | undefined>>,
+): URL {
+  const url = new URL(checkedAuthorizationUrl(server, as.authorization_endpoint))
+  const query = {
+    response_type: 'code',
+    redirect_uri: visit.redirectUri,
+    state: visit.state,
+    code_challenge: createHash('sha256').update(visit.verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    ...params,
+  }
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) url.searchParams.set(name, value)
+  return url
+}
 
 async function firstAnswer(
   callback: Callback | undefined,
@@ -127,7 +138,7 @@ function parsePasted(server: string, text: string): URLSearchParams {
 }
 
 /** Check state first, then the issuer; only then trust anything in the response, even an error. */
-function checkedAnswer(
+export function checkedAnswer(
   server: string,
   as: AuthorizationServer,
   answer: URLSearchParams,

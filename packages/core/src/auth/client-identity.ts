@@ -13,7 +13,7 @@ export async function clientIdentity(
   request: {
     readonly redirectUri: string
     readonly scope?: string | undefined
-    readonly previous?: Login | undefined
+    readonly previous?: Pick<Login, 'as' | 'client'> | undefined
   },
 ): Promise<ClientIdentity> {
   const configured = server.entry.oauth?.clientId
@@ -75,7 +75,7 @@ async function register(
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: method,
-      application_type: 'native',
+      application_type: isLoopbackUri(redirectUri) ? 'native' : 'web',
       ...(scope && { scope }),
     }),
   })
@@ -94,6 +94,12 @@ async function register(
     redirectUri,
     ...(scope && { scope }),
   }
+}
+
+/** OpenID Connect Registration: a redirect to this machine is that of a native client, one over https that of a web client. */
+function isLoopbackUri(redirectUri: string): boolean {
+  const { protocol, hostname } = new URL(redirectUri)
+  return protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }
 
 function isMethod(value: unknown): value is ClientAuthMethod {

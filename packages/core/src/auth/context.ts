@@ -5,7 +5,9 @@ import type { RemoteEntry } from '../config/entry.ts'
 import { isRemoteEntry } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
+import { withFileLock } from '../files/index.ts'
 import type { Host } from '../host.ts'
+import { AUTH_LIMITS } from '../limits.ts'
 import { type GuardedFetch, guardedFetch, type Resolve } from './guarded-fetch.ts'
 import type { Vault } from './vault.ts'
 
@@ -36,8 +38,23 @@ export interface MachineSettings {
   readonly issuer?: string
 }
 
+/** A server whose access tokens are exchanged for a token that the user already has (RFC 8693). */
+export interface ExchangeSettings {
+  /** The authorization server that exchanges. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret?: string | undefined
+  /** The `audience` of the token; the server's address goes as `resource` in any case. */
+  readonly audience?: string | undefined
+  readonly scopes?: readonly string[] | undefined
+  /** The user's own token; undefined while there is none. It goes to the issuer alone. */
+  subjectToken(): string | undefined
+}
+
 export interface AuthSettings {
   readonly xaa?: XaaSettings
+  /** By server name. */
+  readonly exchanges?: Readonly<Record<string, ExchangeSettings>>
   /** By server name. */
   readonly machines?: Readonly<Record<string, MachineSettings>>
   /** An https URL that serves this client's metadata document; used as client id where servers support it. */
@@ -52,6 +69,10 @@ export interface AuthContext {
   readonly vault: Vault
   readonly settings?: AuthSettings
   readonly resolve?: Resolve
+  /** Takes the place of lock files, where processes of several machines share the logins. */
+  readonly lock?: AuthLock
+  /** Takes the place of the needs-auth file, where logins are not those of the user who runs the process. */
+  readonly needs?: NeedsAuthRecords
   /** Receives failures that do not fail the call, e.g. a renewed login that could not be saved. */
   readonly onNotice?: (notice: AuthNotice) => void
 }
@@ -60,6 +81,27 @@ export interface AuthNotice {
   readonly server: string
   readonly kind: 'not-saved' | 'renewal-postponed'
   readonly message: string
+}
+
+/** One holder of a name at a time. `stillHeld` tells whether the lock was lost meanwhile. */
+export type AuthLock = <T>(
+  name: string,
+  work: (lock: { stillHeld(): Promise<boolean> }) => Promise<T>,
+) => Promise<T>
+
+export interface NeedsAuth {
+  readonly since: number
+  /** What the server's challenge required; the login requests it in turn. */
+  readonly scope?: string
+  readonly resourceMetadata?: string
+  readonly dpop?: boolean
+}
+
+/** Which servers require a login, by `serverKey`. */
+export interface NeedsAuthRecords {
+  get(key: string): NeedsAuth | undefined
+  set(key: string, note: NeedsAuth): void
+  delete(key: string): void
 }
 
 export type RemoteServer = ConfiguredServer & { readonly entry: RemoteEntry }
@@ -93,6 +135,12 @@ export function usesSingleSignOn(server: RemoteServer): boolean {
   return server.entry.oauth?.xaa === true && mayUseCredentials(server)
 }
 
+/** How the server's tokens are exchanged, if they are. */
+export function exchangeFor(server: RemoteServer, { settings }: AuthContext): ExchangeSettings | undefined {
+  const exchanges = mayUseCredentials(server) ? settings?.exchanges : undefined
+  return exchanges && Object.hasOwn(exchanges, server.name) ? exchanges[server.name] : undefined
+}
+
 /** A server's identity: its name and its address. The same name at another address is another server. */
 export function serverKey(server: RemoteServer): string {
   const url = createHash('sha256').update(canonicalUrl(server)).digest('hex').slice(0, 16)
@@ -108,6 +156,17 @@ export function canonicalUrl(server: RemoteServer): string {
 /** Where its metadata is published: a WebSocket server publishes it over HTTP like any other. */
 export function httpUrl(server: RemoteServer): string {
   return server.entry.url.replace(/^ws(s?):/, 'http$1:')
+}
+
+/** Runs work while no other process has the lock of this name. */
+export function withAuthLock<T>(
+  context: AuthContext,
+  name: string,
+  work: Parameters<typeof withFileLock<T>>[2],
+): Promise<T> {
+  if (context.lock) return context.lock(name, work)
+  const options = { waitMs: AUTH_LIMITS.lockWaitMs, staleMs: AUTH_LIMITS.lockStaleMs, dirMode: 0o700 }
+  return withFileLock(lockPath(context, name), options, work)
 }
 
 export function lockPath(context: AuthContext, name: string): string {

@@ -4,11 +4,10 @@
 import type { JSONWebKeySet } from 'jose'
 import type { AuthorizationServer } from 'oauth4webapi'
 import { AuthRequired, InvalidInput } from '../errors.ts'
-import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { AuthRefused, shownUrl } from './auth-refused.ts'
 import { type AuthorizationCodeOptions, prepareAuthorization } from './authorization-code.ts'
-import { type AuthContext, fetchFor, lockPath, type RemoteServer, type XaaSettings } from './context.ts'
+import { type AuthContext, fetchFor, type RemoteServer, withAuthLock, type XaaSettings } from './context.ts'
 import { challengeOf, checkedMetadata, chooseScope, discover, isIssuer, wellKnownUrls } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { type GuardedFetch, guardedFetch } from './guarded-fetch.ts'
@@ -16,13 +15,13 @@ import { type ClientIdentity, clientSecret, type Login } from './stored-logins.t
 import { requestTokens, type TokenAnswer } from './token-endpoint.ts'
 import type { RefreshOutcome } from './token-refresh.ts'
 
-const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag'
 const ID_TOKEN = 'urn:ietf:params:oauth:token-type:id_token'
 
 /** What is kept of the login at the identity provider. */
-interface IdpSession {
+export interface IdpSession {
   readonly version: 1
   readonly as: AuthorizationServer
   readonly idToken: string
@@ -31,14 +30,14 @@ interface IdpSession {
   readonly refreshToken?: string
 }
 
-interface Idp {
+export interface Idp {
   readonly settings: XaaSettings
   readonly client: ClientIdentity
   readonly fetch: GuardedFetch
   readonly name: string
 }
 
-function idpOf(server: RemoteServer, context: AuthContext): Idp {
+export function idpOf(server: RemoteServer, context: AuthContext): Idp {
   const settings = context.settings?.xaa
   if (!settings || !URL.canParse(settings.issuer))
     throw new InvalidInput(
@@ -49,7 +48,13 @@ function idpOf(server: RemoteServer, context: AuthContext): Idp {
         hint: 'Set `xaa.issuer` and `xaa.clientId` in your settings.',
       },
     )
-  const secret = settings.clientSecret ?? context.host.env.PLUGBOARD_XAA_CLIENT_SECRET
+  const clientSecret = settings.clientSecret ?? context.host.env.PLUGBOARD_XAA_CLIENT_SECRET
+  return idpFrom(server, context, { ...settings, ...(clientSecret && { clientSecret }) })
+}
+
+/** An identity provider that the user, or the operator of a gateway, chose. */
+export function idpFrom(server: RemoteServer, context: AuthContext, settings: XaaSettings): Idp {
+  const { clientSecret: secret } = settings
   return {
     settings,
     client: { clientId: settings.clientId, ...(secret && { clientSecret: secret }), source: 'configured' },
@@ -106,7 +111,7 @@ export async function loginToIdp(
       signal: interaction.signal,
     })
     const session = await sessionFrom(server, context, idp, as, answer, nonce)
-    await locked(context, idp, () => context.vault.set(idp.name, JSON.stringify(session)))
+    await saveIdpSession(context, idp, session)
     return { askedUser: true }
   } finally {
     await visit.close()
@@ -119,7 +124,7 @@ export async function logoutOfIdp(server: RemoteServer, context: AuthContext): P
   return locked(context, idp, () => context.vault.delete(idp.name))
 }
 
-async function discoverIdp(server: RemoteServer, idp: Idp): Promise<AuthorizationServer> {
+export async function discoverIdp(server: RemoteServer, idp: Idp): Promise<AuthorizationServer> {
   const { issuer } = idp.settings
   // For an identity provider OpenID discovery comes first, for a plain authorization server RFC 8414.
   for (const url of [...wellKnownUrls(new URL(issuer))].reverse()) {
@@ -143,7 +148,7 @@ async function discoverIdp(server: RemoteServer, idp: Idp): Promise<Authorizatio
   })
 }
 
-async function sessionFrom(
+export async function sessionFrom(
   server: RemoteServer,
   context: AuthContext,
   idp: Idp,
@@ -200,7 +205,7 @@ async function verifiedLifetime(
 }
 
 /** A current ID token, renewed silently when it has expired; AuthRequired when the user has to act. */
-async function idToken(server: RemoteServer, context: AuthContext, idp: Idp): Promise<IdpSession> {
+export async function idToken(server: RemoteServer, context: AuthContext, idp: Idp): Promise<IdpSession> {
   const ask = (why: string) =>
     new AuthRequired(server.name, { hint: `${why} Run \`plugboard login ${server.name}\`.` })
   const current = await loadSession(context, idp)
@@ -236,8 +241,12 @@ async function loadSession(context: AuthContext, idp: Idp): Promise<IdpSession |
 }
 
 function locked<T>(context: AuthContext, idp: Idp, work: () => Promise<T>): Promise<T> {
-  const options = { waitMs: AUTH_LIMITS.lockWaitMs, staleMs: AUTH_LIMITS.lockStaleMs, dirMode: 0o700 }
-  return withFileLock(lockPath(context, idp.name), options, work)
+  return withAuthLock(context, idp.name, work)
+}
+
+/** Keeps the session at the identity provider for the exchanges to come. */
+export async function saveIdpSession(context: AuthContext, idp: Idp, session: IdpSession): Promise<void> {
+  await locked(context, idp, () => context.vault.set(idp.name, JSON.stringify(session)))
 }
 
 /** ID token → ID-JAG → access token. The grant in the middle is good for one use, so only the ends are kept. */

@@ -4,6 +4,7 @@ import { PlugboardError } from '../errors.ts'
 import { AuthRefused, shownUrl } from './auth-refused.ts'
 import {
   type AuthContext,
+  exchangeFor,
   fetchFor,
   httpUrl,
   type MachineSettings,
@@ -16,6 +17,7 @@ import { challengeOf, chooseScope, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { type ClientIdentity, clientSecret, type Login } from './stored-logins.ts'
 import { requestTokens, type TokenAnswer } from './token-endpoint.ts'
+import { renewByTokenExchange } from './token-exchange.ts'
 import { asFailure, type RefreshOutcome, refreshLogin, type TokenRefresher } from './token-refresh.ts'
 
 export function refresherFor(server: RemoteServer, context: AuthContext): TokenRefresher {
@@ -26,6 +28,14 @@ export function refresherFor(server: RemoteServer, context: AuthContext): TokenR
       context,
       unattended: true,
       renew: (login) => attempt(() => renewAsMachine(server, context, machine, login)),
+    })
+  const exchange = exchangeFor(server, context)
+  if (exchange)
+    return refreshLogin({
+      server,
+      context,
+      unattended: true,
+      renew: (login) => attempt(() => renewByTokenExchange(server, context, exchange, login)),
     })
   if (usesSingleSignOn(server))
     return refreshLogin({

@@ -5,13 +5,16 @@ export type { AuthorizationCodeOptions } from './authorization-code.ts'
 export { type Logins, loginsFor } from './board-auth.ts'
 export type {
   AuthContext,
+  AuthLock,
   AuthNotice,
   AuthSettings,
+  ExchangeSettings,
   MachineSettings,
+  NeedsAuthRecords,
   RemoteServer,
   XaaSettings,
 } from './context.ts'
-export { isRemote, serverKey } from './context.ts'
+export { isRemote, serverKey, usesSingleSignOn } from './context.ts'
 export { logoutOfIdp } from './cross-app-access.ts'
 export { type GuardedFetch, guardedFetch, type Resolve } from './guarded-fetch.ts'
 export { type LoginResult, type LogoutResult, login, logout } from './login.ts'
@@ -26,5 +29,15 @@ export {
   type LoginHeaders,
   type RequestAuth,
 } from './request-auth.ts'
-export { saveClientSecret } from './stored-logins.ts'
+export { type ClientIdentity, loadLogin, saveClientSecret } from './stored-logins.ts'
 export { memoryVault, type Vault, VaultDamaged } from './vault.ts'
+export {
+  beginIdentityCheck,
+  beginWebLogin,
+  finishIdentityCheck,
+  finishWebLogin,
+  type PendingIdentityCheck,
+  type PendingLogin,
+  type Redirection,
+  type WebLogin,
+} from './web-login.ts'

@@ -1,18 +1,17 @@
 // login.ts: logs in to a server, and out again. Discovery, the client identity, the browser part and the token
 // request each have their own file; this one runs them in order.
 import type { ConfiguredServer } from '../config/types.ts'
-import { withFileLock } from '../files/index.ts'
-import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthorizationCodeOptions, prepareAuthorization } from './authorization-code.ts'
 import { clientIdentity } from './client-identity.ts'
 import {
   type AuthContext,
+  exchangeFor,
   fetchFor,
-  lockPath,
   type RemoteServer,
   remoteServer,
   serverKey,
   usesSingleSignOn,
+  withAuthLock,
 } from './context.ts'
 import { loginToIdp } from './cross-app-access.ts'
 import { challengeOf, chooseScope, type Discovered, discover } from './discovery.ts'
@@ -47,7 +46,7 @@ export async function login(
   interaction: AuthorizationCodeOptions,
 ): Promise<LoginResult> {
   const server = remoteServer(configured)
-  if (machineLoginFor(server, context) || usesSingleSignOn(server))
+  if (machineLoginFor(server, context) || exchangeFor(server, context) || usesSingleSignOn(server))
     return loginUnattended(server, context, interaction)
   const fetch = fetchFor(server, context)
   await checkVault(context)
@@ -101,10 +100,10 @@ export async function login(
   }
 }
 
-function codeParams(
+export function codeParams(
   { code, verifier }: { readonly code: string; readonly verifier: string },
   redirectUri: string,
-  { sendResource, resource }: Discovered,
+  { sendResource, resource }: Pick<Discovered, 'sendResource' | 'resource'>,
 ) {
   return {
     code,
@@ -127,9 +126,9 @@ async function doubtRegistration(server: RemoteServer, context: AuthContext, pre
   }).catch(() => undefined)
 }
 
-function build(
+export function build(
   server: RemoteServer,
-  found: Discovered,
+  found: Pick<Discovered, 'as' | 'resource' | 'sendResource'>,
   made: { client: Login['client']; scope: string | undefined; previous: Login | undefined },
 ): Omit<Login, 'tokens'> {
   return {
@@ -164,18 +163,17 @@ async function loginUnattended(
 }
 
 /** Under the renewal lock, so that a running renewal cannot overwrite the new login with the old one. */
-async function store(server: RemoteServer, context: AuthContext, fresh: Login): Promise<void> {
+export async function store(server: RemoteServer, context: AuthContext, fresh: Login): Promise<void> {
   await locked(server, context, () => saveLogin(server, context, fresh))
   await forgetNeedsAuth(server, context)
 }
 
 function locked<T>(server: RemoteServer, context: AuthContext, work: () => Promise<T>): Promise<T> {
-  const options = { waitMs: AUTH_LIMITS.lockWaitMs, staleMs: AUTH_LIMITS.lockStaleMs, dirMode: 0o700 }
-  return withFileLock(lockPath(context, serverKey(server)), options, work)
+  return withAuthLock(context, serverKey(server), work)
 }
 
 /** A damaged login does not block a new one; the vault moves it aside. */
-async function previousLogin(server: RemoteServer, context: AuthContext): Promise<Login | undefined> {
+export async function previousLogin(server: RemoteServer, context: AuthContext): Promise<Login | undefined> {
   return loadLogin(server, context).catch(() => undefined)
 }
 

@@ -5,15 +5,9 @@ import { mkdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { readTextFile, withFileLock, writeFileAtomic } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
-import { type AuthContext, type RemoteServer, serverKey } from './context.ts'
+import { type AuthContext, type NeedsAuth, type RemoteServer, serverKey } from './context.ts'
 
-export interface NeedsAuth {
-  readonly since: number
-  /** What the server's challenge required; the login requests it in turn. */
-  readonly scope?: string
-  readonly resourceMetadata?: string
-  readonly dpop?: boolean
-}
+export type { NeedsAuth } from './context.ts'
 
 interface Memory {
   readonly needs: Readonly<Record<string, NeedsAuth>>
@@ -26,7 +20,8 @@ const fileOf = (context: AuthContext) => join(context.stateDir, 'needs-auth.json
 
 /** The record of a 401 that is still valid. */
 export async function needsAuth(server: RemoteServer, context: AuthContext): Promise<NeedsAuth | undefined> {
-  const note = (await read(context)).needs[serverKey(server)]
+  const key = serverKey(server)
+  const note = context.needs ? context.needs.get(key) : (await read(context)).needs[key]
   return note && isFresh(note, context) ? note : undefined
 }
 
@@ -35,8 +30,10 @@ export async function rememberNeedsAuth(
   context: AuthContext,
   asked: Omit<NeedsAuth, 'since'> = {},
 ): Promise<void> {
+  const note = { ...asked, since: context.host.now() }
+  if (context.needs) return context.needs.set(serverKey(server), note)
   await edit(context, ({ needs, logins }) => ({
-    needs: { ...needs, [serverKey(server)]: { ...asked, since: context.host.now() } },
+    needs: { ...needs, [serverKey(server)]: note },
     logins,
   }))
 }
@@ -44,6 +41,7 @@ export async function rememberNeedsAuth(
 /** After a login: forgets the record and notifies the watchers. */
 export async function forgetNeedsAuth(server: RemoteServer, context: AuthContext): Promise<void> {
   const key = serverKey(server)
+  if (context.needs) return context.needs.delete(key)
   await edit(context, ({ needs, logins }) => {
     const { [key]: _gone, ...rest } = needs
     return { needs: rest, logins: { ...logins, [key]: context.host.now() } }

@@ -6,7 +6,14 @@ import { AuthRequired } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { quoted } from './auth-refused.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
-import { type AuthContext, httpUrl, isRemote, type RemoteServer, usesSingleSignOn } from './context.ts'
+import {
+  type AuthContext,
+  exchangeFor,
+  httpUrl,
+  isRemote,
+  type RemoteServer,
+  usesSingleSignOn,
+} from './context.ts'
 import { dpopProof } from './dpop.ts'
 import { machineLoginFor, refresherFor } from './grants.ts'
 import { forgetNeedsAuth, needsAuth, rememberNeedsAuth } from './needs-auth.ts'
@@ -89,7 +96,10 @@ class ServerAuth implements BoardAuth {
     this.#context = context
     this.#host = context.host
     this.#refresher = refresherFor(server, context)
-    this.#unattended = machineLoginFor(server, context) !== undefined || usesSingleSignOn(server)
+    this.#unattended =
+      machineLoginFor(server, context) !== undefined ||
+      exchangeFor(server, context) !== undefined ||
+      usesSingleSignOn(server)
     this.#origin = new URL(httpUrl(server)).origin
     this.#fixed = Object.keys(server.entry.headers).some((name) => name.toLowerCase() === 'authorization')
   }

@@ -32,7 +32,7 @@ export interface ClientIdentity {
 
 export interface Login {
   readonly version: 1
-  readonly grant: 'authorization_code' | 'client_credentials' | 'xaa'
+  readonly grant: 'authorization_code' | 'client_credentials' | 'xaa' | 'token_exchange'
   readonly server: string
   readonly url: string
   readonly as: AuthorizationServer

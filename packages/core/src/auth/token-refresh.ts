@@ -2,9 +2,8 @@
 // lock, read again, decide, renew, save. refresh-policy.ts decides.
 import { cancellable } from '../async/waits.ts'
 import { AuthRequired, IoError, PlugboardError } from '../errors.ts'
-import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
-import { type AuthContext, lockPath, type RemoteServer, serverKey } from './context.ts'
+import { type AuthContext, type RemoteServer, serverKey, withAuthLock } from './context.ts'
 import {
   afterRefreshFailure,
   aheadOf,
@@ -90,12 +89,7 @@ class LoginRefresher implements TokenRefresher {
 
   async #transaction(rejected: string | undefined): Promise<Login> {
     const [server, context] = [this.#server, this.#context]
-    const options = {
-      waitMs: AUTH_LIMITS.lockWaitMs,
-      staleMs: AUTH_LIMITS.lockStaleMs,
-      dirMode: 0o700,
-    }
-    return withFileLock(lockPath(context, serverKey(server)), options, async (lock) => {
+    return withAuthLock(context, serverKey(server), async (lock) => {
       const stored = await this.#newest()
       const facts = this.#factsOf(rejected, stored)
       const decision = decideRefresh(stored, facts)

@@ -17,6 +17,7 @@ import type { PassOptions } from './board-calls.ts'
 import { inProcessEntries } from './in-process.ts'
 import { type BoardInternals, setRules } from './internals.ts'
 import type { BoardDefinition } from './options.ts'
+import type { InstanceLogin } from './servers.ts'
 import { candidateServers } from './tool-registry.ts'
 
 /** One level below `Board`, for programs that pass requests on: raw requests, connections, new sets of servers. */
@@ -35,12 +36,22 @@ export class BoardLink {
   /**
    * One more connection to a server, for one user or client alone: a process of its own, where the server is one. The
    * caller closes it. `requestHandlers` of the board are asked for its handlers with `key` as the name; the server's
-   * notifications go to `heard` alone.
+   * notifications go to `heard` alone. `own` is the user's own login, in place of the board's.
    */
-  instance(server: string, key: string, heard: (method: string, params: unknown) => void): Connection {
+  instance(
+    server: string,
+    key: string,
+    heard: (method: string, params: unknown) => void,
+    own?: InstanceLogin,
+  ): Connection {
     const events = new Events()
     events.on('notification', ({ method, params }) => heard(method, params))
-    return this.#board.servers.instance(server, key, events)
+    return this.#board.servers.instance(server, key, events, own)
+  }
+
+  /** The tools of a list that an instance of the server sent, as `pass` takes them. They are on no list of the board. */
+  instanceTools(server: string, items: readonly unknown[]): readonly BoundTool[] {
+    return this.#board.tools.bindList(server, items)
   }
 
   /** The entry that a server was configured with; undefined when the board has no such server. */

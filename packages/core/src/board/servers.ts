@@ -7,7 +7,7 @@ import { atMost } from '../async/waits.ts'
 import { isBuiltin } from '../builtin/index.ts'
 import { connectTimeoutOf } from '../config/connect-timeout.ts'
 import { noSuchServer } from '../config/resolve.ts'
-import { isInProcess, isLocal } from '../config/transport-traits.ts'
+import { isInProcess, isLocal, isRemoteEntry } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Catalog } from '../connection/catalog.ts'
 import { CatalogStore, isCurrent } from '../connection/catalog-store.ts'
@@ -41,6 +41,14 @@ export interface Replacement {
   readonly arrived: readonly Connection[]
   readonly removed: readonly string[]
   readonly left: Promise<unknown>
+}
+
+/** What an instance has in place of the board's own login. */
+export interface InstanceLogin {
+  /** Of a remote server, besides those of its entry. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Instead of the board's logins. */
+  readonly auth?: BoardBehaviour['auth']
 }
 
 /** The client info, unless the program sets it. */
@@ -111,10 +119,12 @@ export class BoardServers {
    * One more connection to a server of the board, with events and request handlers of its own; the caller closes it. The
    * handlers are made for `key`, by which their requests can be told from those of the board's own connection.
    */
-  instance(name: string, key: string, events: Events): Connection {
-    const { server } = this.connection(name)
+  instance(name: string, key: string, events: Events, own: InstanceLogin = {}): Connection {
+    const { server: shared } = this.connection(name)
+    const server = own.headers ? withHeaders(shared, own.headers) : shared
     const handlers = this.#handlers({ ...server, name: key })
-    return new ServerConnection({ ...this.#connectionOptions(server, true), events, handlers })
+    const options = this.#connectionOptions(server, true)
+    return new ServerConnection({ ...options, events, handlers, ...(own.auth && { auth: own.auth(server) }) })
   }
 
   #connectionOptions(server: ConfiguredServer, isUnlisted: boolean): ConnectionOptions {
@@ -250,6 +260,15 @@ export function isAsleep({ server, state, catalog }: Connection, now: number): b
   const { remembered, listedBy } = catalog
   if (!isExpected(catalog, state)) return false
   return remembered === undefined || listedBy === 'server' || isCurrent(server, remembered, now)
+}
+
+/** An entry without an address has no headers to add to. */
+function withHeaders(server: ConfiguredServer, more: Readonly<Record<string, string>>): ConfiguredServer {
+  const { entry } = server
+  if (!isRemoteEntry(entry)) return server
+  const replaced = new Set(Object.keys(more).map((name) => name.toLowerCase()))
+  const kept = Object.entries(entry.headers).filter(([name]) => !replaced.has(name.toLowerCase()))
+  return { ...server, entry: { ...entry, headers: { ...Object.fromEntries(kept), ...more } } }
 }
 
 /** The same server, for the connection's purposes: where it was defined does not matter. */

@@ -133,6 +133,15 @@ export class ToolRegistry {
     this.#index = undefined
   }
 
+  /** The tools of another list of a server, with the names that they would have alone. */
+  bindList(server: string, items: readonly unknown[]): readonly BoundTool[] {
+    const known = this.#options.sources().find((source) => source.server === server)
+    const source = { alwaysLoad: false, ...known, server, items, remembered: false }
+    const { tools } = this.#read(source)
+    const names = new NameRegistry().update(tools.map(({ name: tool }) => ({ server, tool })))
+    return tools.map((tool, at) => this.#bind(names[at] ?? tool.name, tool, source))
+  }
+
   #read(source: ToolSource) {
     const { tools, warnings } = readToolList(source.items)
     for (const warning of warnings) this.#options.warn(source.server, warning)

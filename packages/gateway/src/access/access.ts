@@ -30,6 +30,11 @@ export interface User {
   /** As logs show it. */
   readonly name: string
   readonly roles: readonly string[]
+  /** Where an identity provider knows the user: the provider, and who the user is there. */
+  readonly issuer?: string
+  readonly subject?: string
+  /** As the provider says, unless it says that the address was not verified. */
+  readonly email?: string
 }
 
 export interface AuthorizedClient {

@@ -76,6 +76,10 @@ export class AdminActions {
           if (isRead) return await this.#users()
           if (method === 'POST' && name !== undefined) return await this.#forUser(name, action)
           break
+        case 'logins':
+          if (isRead) return { logins: (await this.#on.gateway.userServers?.logins.list()) ?? [] }
+          if (method === 'DELETE' && name !== undefined) return await this.#revokeLogin(name, action)
+          break
         case 'replicas':
           if (isRead) return this.#replicas()
           break
@@ -94,7 +98,7 @@ export class AdminActions {
       }
     throw new AdminFault(
       404,
-      'There is GET /servers, /sessions, /users, /tokens, /limits, /replicas, /audit, /audit/log and /metrics; POST /servers/NAME/reconnect|drain|disable|enable; POST /users/NAME/revoke|restore; POST /audit/verify; DELETE /sessions/ID.',
+      'There is GET /servers, /sessions, /users, /tokens, /limits, /logins, /replicas, /audit, /audit/log and /metrics; POST /servers/NAME/reconnect|drain|disable|enable; POST /users/NAME/revoke|restore; POST /audit/verify; DELETE /sessions/ID, /logins/USER and /logins/USER/SERVER.',
     )
   }
 
@@ -199,6 +203,22 @@ export class AdminActions {
       )
     }
     return { user: user.name, key: user.key, action }
+  }
+
+  /** Takes back a user's own login at one server, or at all: here, on the other replicas, and at the server where that works. */
+  async #revokeLogin(named: string, server: string | undefined): Promise<Json> {
+    const logins = this.#on.gateway.userServers?.logins
+    const all = (await logins?.list()) ?? []
+    const found = all.filter((one) => one.key === named || one.user === named)
+    const [first] = found
+    if (!logins || !first) throw new AdminFault(404, `There is no login of a user "${named}".`)
+    if (found.some(({ key }) => key !== first.key))
+      throw new AdminFault(409, `Several users are named "${named}": give the key.`)
+    if (server !== undefined && !found.some((one) => one.server === server))
+      throw new AdminFault(404, `"${named}" has no login at "${server}".`)
+    await logins.revoke({ key: first.key, name: first.user }, server)
+    const servers = found.map((one) => one.server).filter((one) => server === undefined || one === server)
+    return { user: first.user, key: first.key, servers, action: 'revoke' }
   }
 
   #limits(): Json {

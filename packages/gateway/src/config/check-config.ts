@@ -2,6 +2,7 @@
 // keys that need each other. Pure.
 import { InvalidInput } from '@plugboard/core/errors'
 import { readExposure } from '../access/exposure.ts'
+import { headerFault } from './header-templates.ts'
 import type { GatewayConfig } from './schema.ts'
 
 /** A fault before its line is known. */
@@ -18,6 +19,7 @@ export function checkMeaning(config: GatewayConfig): FoundFault[] {
     ...roleFaults(config),
     ...storeFaults(config),
     ...limitFaults(config),
+    ...userLoginFaults(config),
   ]
 }
 
@@ -77,6 +79,53 @@ function limitFaults({ limits, roles = {} }: GatewayConfig): FoundFault[] {
     })),
     ...patterns,
   ]
+}
+
+function userLoginFaults({ userLogins, publicUrl, store, auth }: GatewayConfig): FoundFault[] {
+  if (!userLogins) return []
+  const faults: FoundFault[] = []
+  const add = (path: readonly (string | number)[], message: string, hint?: string) =>
+    faults.push({ path: ['userLogins', ...path], message, hint })
+  const { key, servers, verify = [] } = userLogins
+  if (publicUrl === undefined)
+    add(
+      [],
+      'needs "publicUrl"',
+      'Browsers come back to it after a login, as in https://mcp.example.com/logins/callback.',
+    )
+  else if (!isSafe(publicUrl))
+    add(
+      [],
+      'needs an https address in "publicUrl"',
+      'Logins over plain http can be read on the way; http is accepted on loopback only.',
+    )
+  const ways = Object.keys(key ?? {}).length
+  if (key && ways !== 1)
+    add(
+      ['key'],
+      ways === 0 ? 'names no key' : 'names several keys',
+      'Write one of "file", "command" and "keychain".',
+    )
+  if (store !== undefined && !key)
+    add(
+      [],
+      'needs "key" when there is a "store"',
+      'All replicas open what one of them sealed, so all are given the same key.',
+    )
+  const isKnown = (issuer: string) => (auth?.issuers ?? []).some((one) => one.issuer === issuer)
+  for (const [at, { issuer }] of verify.entries())
+    if (!isKnown(issuer)) add(['verify', at, 'issuer'], 'is not one of "auth.issuers"')
+  for (const [server, { headers = {}, exchange, login }] of Object.entries(servers)) {
+    for (const [name, template] of Object.entries(headers)) {
+      const fault = headerFault(name, template)
+      if (fault) add(['servers', server, 'headers', name], fault)
+    }
+    if (exchange && !isKnown(exchange.issuer))
+      add(['servers', server, 'exchange', 'issuer'], 'is not one of "auth.issuers"')
+    if (exchange && login === false)
+      add(['servers', server, 'login'], 'is false, and there is "exchange"', 'Leave one of them out.')
+  }
+  return faults
 }
 
 function storeFaults({ store, audit }: GatewayConfig): FoundFault[] {

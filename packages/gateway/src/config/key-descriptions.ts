@@ -56,6 +56,37 @@ export const KEY_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'isolation.idleMinutes': 'An instance that is not used for so long is stopped (15).',
   'isolation.perUser': 'Instances of one user at a time (10).',
   'isolation.inAll': 'Instances of all users at a time (200).',
+  userLogins:
+    'Remote servers to which each user logs in with an account of its own. Needs publicUrl, and with a store also userLogins.key.',
+  'userLogins.servers':
+    'The servers, by name. Each user has a connection of its own to them, which is told who the user is as written here.',
+  'userLogins.servers.*.login':
+    'false: users do not log in there, they are only named by headers. Otherwise by OAuth, or by single sign-on where the entry has `oauth.xaa` (true).',
+  'userLogins.servers.*.headers':
+    'Headers that name the user to the server: ${user.sub}, ${user.email}, ${user.name}, ${user.issuer}. A user without such a value is refused.',
+  'userLogins.servers.*.exchange':
+    "The user's own access token is exchanged for one of this server (RFC 8693), and no login is asked for.",
+  'userLogins.servers.*.exchange.issuer':
+    'The authorization server that exchanges: one of auth.issuers. Only tokens of this issuer are sent to it.',
+  'userLogins.servers.*.exchange.clientId': 'The client id of this gateway there.',
+  'userLogins.servers.*.exchange.clientSecretEnv': 'The variable with its secret.',
+  'userLogins.servers.*.exchange.audience':
+    'The audience to ask for; the address of the server is always sent as resource.',
+  'userLogins.servers.*.exchange.scopes': 'The scopes to ask for.',
+  'userLogins.key':
+    'Where the key comes from that seals the logins. Without it one is made in the state folder, for a gateway without a store.',
+  'userLogins.key.file':
+    'A file with 32 bytes in base64, relative to this one; or several as kid:key, of which the first seals and all open.',
+  'userLogins.key.command':
+    'A program and its arguments that print the same, for a key management service. It has 15 seconds.',
+  'userLogins.key.keychain': "A name in the operating system's keychain; the key is made at the first start.",
+  'userLogins.minutes': 'How long a user has to finish a login (10).',
+  'userLogins.verify':
+    'Identity providers that are asked who the user of the browser is, before a login begins. Another user than the one who called is refused.',
+  'userLogins.verify[].issuer': 'The provider: one of auth.issuers.',
+  'userLogins.verify[].clientId':
+    'The client id of this gateway there; its redirect address is publicUrl and /logins/callback.',
+  'userLogins.verify[].clientSecretEnv': 'The variable with its secret.',
   tls: 'Serves https. Without it a proxy in front of the gateway does.',
   'tls.cert':
     'The certificate with its chain (PEM), relative to this file. A changed file is used within a second.',

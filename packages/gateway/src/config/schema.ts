@@ -57,6 +57,41 @@ export interface AdminConfig {
   readonly token?: string | undefined
 }
 
+/** Where the keys come from that seal users' logins: one of them. */
+export interface LoginKeyConfig {
+  readonly file?: string | undefined
+  readonly command?: readonly string[] | undefined
+  readonly keychain?: string | undefined
+}
+
+export interface UserLoginServerConfig {
+  readonly login?: boolean | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly exchange?:
+    | {
+        readonly issuer: string
+        readonly clientId: string
+        readonly clientSecretEnv?: string | undefined
+        readonly audience?: string | undefined
+        readonly scopes?: readonly string[] | undefined
+      }
+    | undefined
+}
+
+/** Servers to which each user logs in with an account of its own. */
+export interface UserLoginsConfig {
+  readonly servers: Readonly<Record<string, UserLoginServerConfig>>
+  readonly key?: LoginKeyConfig | undefined
+  readonly minutes?: number | undefined
+  readonly verify?:
+    | readonly {
+        readonly issuer: string
+        readonly clientId: string
+        readonly clientSecretEnv?: string | undefined
+      }[]
+    | undefined
+}
+
 /** Where audit lines go besides the file of each replica. */
 export interface AuditStreamConfig {
   readonly stream: boolean
@@ -78,6 +113,7 @@ export interface GatewayConfig {
   readonly admin?: AdminConfig | undefined
   readonly isolation?: IsolationConfig | undefined
   readonly tls?: TlsConfig | undefined
+  readonly userLogins?: UserLoginsConfig | undefined
 }
 
 const text = z.string('expected a string').check(z.minLength(1, 'is empty'))
@@ -141,6 +177,55 @@ const isolation = z.strictObject(
   'expected {"servers"?: {…}, "idleMinutes"?, "perUser"?, "inAll"?}',
 )
 
+const userLogins = z.strictObject(
+  {
+    servers: z.record(
+      text,
+      z.strictObject(
+        {
+          login: z.optional(z.boolean('expected true or false')),
+          headers: z.optional(z.record(text, text, 'expected {"NAME": "VALUE"}')),
+          exchange: z.optional(
+            z.strictObject(
+              {
+                issuer: url,
+                clientId: text,
+                clientSecretEnv: z.optional(text),
+                audience: z.optional(text),
+                scopes: z.optional(list),
+              },
+              'expected {"issuer": …, "clientId": …}',
+            ),
+          ),
+        },
+        'expected {"login"?: …, "headers"?: {…}, "exchange"?: {…}}',
+      ),
+      'expected {"SERVER": {}}',
+    ),
+    key: z.optional(
+      z.strictObject(
+        {
+          file: z.optional(text),
+          command: z.optional(list.check(z.minLength(1, 'is empty'))),
+          keychain: z.optional(text),
+        },
+        'expected {"file": …}, {"command": […]} or {"keychain": …}',
+      ),
+    ),
+    minutes: z.optional(z.int('expected minutes').check(z.gte(1, 'is below 1'), z.lte(60, 'is above 60'))),
+    verify: z.optional(
+      z.array(
+        z.strictObject(
+          { issuer: url, clientId: text, clientSecretEnv: z.optional(text) },
+          'expected {"issuer": …, "clientId": …}',
+        ),
+        'expected a list',
+      ),
+    ),
+  },
+  'expected {"servers": {…}}',
+)
+
 const admin = z.strictObject(
   {
     port: z.int('expected a port').check(z.gte(1, 'is not a port'), z.lte(65535, 'is not a port')),
@@ -177,6 +262,7 @@ export const gatewaySchema = z.strictObject(
     admin: z.optional(admin),
     isolation: z.optional(isolation),
     tls: z.optional(z.strictObject({ cert: text, key: text }, 'expected {"cert": FILE, "key": FILE}')),
+    userLogins: z.optional(userLogins),
   },
   'expected an object',
 )

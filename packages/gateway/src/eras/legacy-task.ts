@@ -110,8 +110,8 @@ export class LegacyTask implements ClientRequest, TaskWork, ListeningWork {
 /** Starts the call as a task. Throws where the tool cannot run as one, or there is no room. */
 export function startTask(gateway: Gateway, session: TaskClient, params: Json, id: Id): Json {
   const { task: wanted, ...call } = params
-  const tool = gateway.view(session.exposure).tool(String(params.name))
-  if (!tool || !mayBecomeTask(gateway.board, tool))
+  const tool = gateway.viewOf(session).tool(String(params.name))
+  if (!tool || !mayBecomeTask((server) => gateway.connectionFor(server, session), tool))
     throw new JsonRpcError(RPC.methodNotFound, `"${String(params.name)}" cannot be called as a task.`)
   const work = new LegacyTask(gateway, session, id)
   const ttl = isObject(wanted) && typeof wanted.ttl === 'number' ? wanted.ttl : undefined

@@ -30,6 +30,7 @@ import {
 } from '../json-rpc.ts'
 import { handle, text } from '../methods.ts'
 import { tooMany } from '../routing/notifications.ts'
+import { capabilitiesFor } from '../views/capabilities.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 import { startTask } from './legacy-task.ts'
 
@@ -276,7 +277,7 @@ export class LegacySession implements Client {
     this.#listen()
     return {
       protocolVersion: handshake.protocolVersion,
-      capabilities: this.#gateway.capabilities(this),
+      capabilities: capabilitiesFor(this.asksForTasks === true),
       serverInfo: SERVER_INFO,
       instructions: this.#gateway.instructions(this),
     }

@@ -5,7 +5,7 @@ import { JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { UNRESTRICTED } from '../access/access.ts'
 import { ConcurrencyLimit, type ConcurrencySlot } from '../access/concurrency-limits.ts'
-import type { Client } from '../client-request.ts'
+import { type Client, GATEWAY_ITSELF } from '../client-request.ts'
 import { wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
@@ -26,6 +26,7 @@ import {
   SERVER_INFO,
 } from '../json-rpc.ts'
 import { handle } from '../methods.ts'
+import { capabilitiesFor } from '../views/capabilities.ts'
 import { ModernCall, type ModernChannel } from './modern-call.ts'
 import { CallStates, fingerprint, noSuchState, type Resumption, resumptionOf } from './request-state.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -105,8 +106,7 @@ export class ModernEndpoint {
   /** The suspended call that a client answers, or the same call made again where another process suspended it. */
   async #resumed(message: Request, client: Client, channel: ModernChannel): Promise<ModernCall> {
     const { method, params } = message
-    const tool =
-      method === 'tools/call' ? this.#gateway.view(client.exposure).tool(String(params.name)) : undefined
+    const tool = method === 'tools/call' ? this.#gateway.viewOf(client).tool(String(params.name)) : undefined
     if (tool) channel.checkHeaders?.(tool, params.arguments)
     const request = { owner: channel.owner, fingerprint: fingerprint(method, params) }
     const state = this.#states.open(params.requestState, request)
@@ -122,14 +122,16 @@ export class ModernEndpoint {
       throw notRecorded()
     }
     call?.answer(params.inputResponses)
-    return call ?? this.#started(message, client, channel, state.resumption)
+    // What the gateway itself asked came before the server saw the call: the call starts anew, with the answer at hand.
+    const resumption = state.resumption?.server === GATEWAY_ITSELF ? undefined : state.resumption
+    return call ?? this.#started(message, client, channel, resumption)
   }
 
   async #discover(client: Client): Promise<Json> {
     await this.#gateway.listed()
     return {
       supportedVersions: [MODERN_VERSION],
-      capabilities: this.#gateway.capabilities('modern'),
+      capabilities: capabilitiesFor('modern'),
       instructions: this.#gateway.instructions(client),
       ...this.#gateway.cacheHints('tools', client),
       cacheScope: 'private',

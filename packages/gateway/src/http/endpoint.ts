@@ -29,7 +29,9 @@ import {
 } from '../json-rpc.ts'
 import { parseMessage } from '../parse-message.ts'
 import { withTraceHeaders } from '../telemetry.ts'
-import { checkHeaders, eraOf } from './era-headers.ts'
+import type { LoginPages } from '../user-logins/login-pages.ts'
+import { loginPages } from '../user-logins/login-steps.ts'
+import { checkHeaders, eraOf, isEnvelopeFault } from './era-headers.ts'
 import { OpenResponses } from './open-responses.ts'
 import {
   answeredBy,
@@ -40,7 +42,7 @@ import {
 } from './peer-routing.ts'
 import { metricsText, sendHealth, sendMetrics, sendReady, sendResourceMetadata } from './probes.ts'
 import { isTooLongToStart, readBody } from './request-body.ts'
-import { headerVersion, isJson, lastEventId } from './request-headers.ts'
+import { bearerOf, headerVersion, isJson, lastEventId } from './request-headers.ts'
 import { accepts, guarded, handled, json, McpHttpResponse } from './response.ts'
 import { clientName } from './session-ids.ts'
 import { type HttpSession, type SessionInfo, Sessions } from './sessions.ts'
@@ -63,11 +65,13 @@ export class Endpoint {
   readonly #sse: SseSessions
   readonly #queue = new FairQueue()
   readonly #open = new OpenResponses()
+  readonly #loginPages: LoginPages | undefined
   #draining = false
 
   constructor(gateway: Gateway, access: AccessOptions) {
     this.#gateway = gateway
     this.#access = new AccessControl(access)
+    this.#loginPages = loginPages(gateway.userServers?.logins)
     this.#modern = new ModernEndpoint(gateway)
     const { streams, streamsPerOwner } = gateway.limits
     const slots = new ConcurrencyLimit(streams, streamsPerOwner)
@@ -90,6 +94,8 @@ export class Endpoint {
     const refusal = isPassedOn(this.#gateway, req) ? undefined : this.#access.checkOrigin(req, res)
     if (refusal) return this.#refuse(res, refusal.status, refusal.message)
     if (req.method === 'OPTIONS') return void res.writeHead(204).end()
+    // Browsers come without a token; a sealed link says whom they come for.
+    if (this.#loginPages?.owns(path)) return void guarded(res, this.#loginPages.answer(req, res, path))
     const found = this.#access.authorize(req)
     if (!(found instanceof Promise)) return this.#answerAs(found, path, req, res)
     const answered = found.then((client) => this.#answerAs(client, path, req, res))
@@ -108,6 +114,7 @@ export class Endpoint {
         res.setHeader('WWW-Authenticate', challenge ?? this.#access.challenge(req))
       return this.#refuse(res, status, message)
     }
+    if (client.user) this.#gateway.userServers?.logins.present(client.user, bearerOf(req))
     if (path === '/metrics' && (req.method === 'GET' || req.method === 'HEAD'))
       return client.narrow
         ? this.#refuse(res, 403, 'This token is shown a part of what is served, and no metrics.')
@@ -439,12 +446,4 @@ export class Endpoint {
     if (status === 503) res.setHeader('Retry-After', RETRY_SECONDS)
     json(res, status, errorReply(about, RPC.order, message))
   }
-}
-
-/** A request with a wrong envelope was never dispatched. */
-function isEnvelopeFault({ method }: Request, reply: Reply | undefined): reply is Reply {
-  return (
-    reply?.error?.code === RPC.unsupportedVersion ||
-    (method === 'server/discover' && reply?.error !== undefined)
-  )
 }

@@ -100,3 +100,11 @@ export function checkHeaders(tool: ToolRef, args: unknown, headers: IncomingHttp
   const fault = paramFault(tool.headers(), args, headers)
   if (fault) throw new JsonRpcError(RPC.headerMismatch, fault)
 }
+
+/** A request with a wrong envelope was never dispatched. */
+export function isEnvelopeFault({ method }: Request, reply: Reply | undefined): reply is Reply {
+  return (
+    reply?.error?.code === RPC.unsupportedVersion ||
+    (method === 'server/discover' && reply?.error !== undefined)
+  )
+}

@@ -14,3 +14,8 @@ export function lastEventId(req: IncomingMessage): string | undefined {
   const value = req.headers['last-event-id']
   return typeof value === 'string' ? value : undefined
 }
+
+/** The token of a request that was let in by it. */
+export function bearerOf({ headers }: IncomingMessage): string {
+  return (headers.authorization ?? '').replace(/^Bearer +/i, '')
+}

@@ -175,7 +175,7 @@ export class Identity implements TokenAuthority {
    * A user of an identity provider. The roles are part of the owner: after a change of groups the user's sessions of before are
    * unknown, and no request of the one kind can use a session of the other.
    */
-  #user({ issuer, subject, name, groups, expires }: VerifiedUser): Resolution {
+  #user({ issuer, subject, name, groups, email, expires }: VerifiedUser): Resolution {
     if (!this.#verified.accepts(issuer))
       return { status: 401, message: 'The issuer of this token is not accepted.' }
     const key = ownerOf('user', issuer, subject)
@@ -190,7 +190,7 @@ export class Identity implements TokenAuthority {
       owner: ownerOf('user', issuer, subject, ...roles),
       exposure: this.#roles.exposure(roles),
       narrow: true,
-      user: { key, name, roles },
+      user: { key, name, roles, issuer, subject, ...(email !== undefined && { email }) },
       expires,
     }
   }

@@ -34,6 +34,7 @@ export interface VerifiedUser {
   readonly subject: string
   readonly name: string
   readonly groups: readonly string[]
+  readonly email?: string
   /** Milliseconds since the epoch, with the clocks' difference added. */
   readonly expires: number
 }
@@ -97,6 +98,7 @@ export class JwtVerifier {
       subject: sub,
       name: name.slice(0, 256),
       groups: strings(claimAt(payload, groupsClaim)),
+      ...emailOf(payload),
       expires: (exp + skew) * 1000,
     }
   }
@@ -210,6 +212,11 @@ const CLAIMS: Readonly<Record<string, string>> = {
 /** `scope` is a text with spaces; some providers send `scp`, as a text or a list. */
 function scopesOf({ scope, scp }: JWTPayload): readonly string[] {
   return [scope, scp].flatMap((one) => (typeof one === 'string' ? one.split(' ') : strings(one)))
+}
+
+/** An address that the provider itself calls unverified is none: any user can claim it. */
+function emailOf({ email, email_verified: isVerified }: JWTPayload): { readonly email?: string } {
+  return typeof email === 'string' && isVerified !== false && isVerified !== 'false' ? { email } : {}
 }
 
 /** A claim by its name; a name with dots is first looked up whole, because claims may be URLs. */

@@ -1,9 +1,26 @@
 // Servers that users have for themselves: whose process a call reaches, whose questions are asked, and when a process ends.
 import { fileURLToPath } from 'node:url'
+import { PermissionDenied } from '@plugboard/core'
 import { describe, expect, it } from 'vitest'
 import { legacySession, modern } from '../../../../test/support/gateway.ts'
-import { connect, firstText, folder, makeGateway, serve, stdio, until, upstream } from '../fixtures/kit.ts'
+import type { User } from '../access/access.ts'
+import {
+  connect,
+  firstText,
+  folder,
+  makeGateway,
+  onEnd,
+  serve,
+  stdio,
+  until,
+  upstream,
+} from '../fixtures/kit.ts'
 import type { Gateway } from '../index.ts'
+import { InstanceLeases } from '../replicas/instance-leases.ts'
+import { Replicas } from '../replicas/replicas.ts'
+import { KeyRing } from '../sealing/key-ring.ts'
+import { MemoryStore } from '../store/memory-store.ts'
+import { Instances } from './instances.ts'
 
 const PLAIN = fileURLToPath(new URL('../../../../test/support/gateway-server.mjs', import.meta.url))
 const token = (user: number) => `token-of-user-${user}-0123456789`
@@ -82,6 +99,46 @@ describe('isolation', () => {
     expect(answers).toEqual(Array.from({ length: 10 }, (_, user) => `accept user ${user}`))
   }, 60_000)
 
+  it('has one holder over replicas, except where the login of the user makes the connection', async () => {
+    const store = new MemoryStore()
+    const keys = KeyRing.ephemeral()
+    const servers = [stdio('one', [PLAIN]), stdio('two', [PLAIN])]
+    const logins = {
+      serves: (server: string) => server === 'two',
+      variant: (_: string, { email }: User) => {
+        if (email === undefined) throw new PermissionDenied('no e-mail address')
+        return email
+      },
+      instanceLogin: () => ({}),
+    }
+    const ada = { owner: 'o', user: { key: 'ada', name: 'ada', roles: [], email: 'a@example.com' } }
+    const replica = async () => {
+      const { board } = await makeGateway(servers)
+      const replicas = new Replicas(store, keys)
+      onEnd(() => replicas.close())
+      const leases = new InstanceLeases(replicas)
+      const config = { servers: { one: 'user' } } as const
+      const instances = new Instances(board, config, () => undefined, { leases, logins })
+      onEnd(() => instances.close())
+      return { id: replicas.id, leases, instances }
+    }
+    const [first, second] = [await replica(), await replica()]
+    await first.instances.claim('one', ada)
+    expect(await second.instances.elsewhere('one', ada)).toBe(first.id)
+    for (const { instances } of [first, second]) {
+      expect(instances.claim('two', ada)).toBeUndefined()
+      expect(instances.elsewhere('two', ada)).toBeUndefined()
+    }
+    expect(first.leases.held().map(({ key }) => key)).toEqual(['["one","ada"]'])
+    expect(second.leases.held()).toEqual([])
+    const caller = { ...ada, era: 'modern', id: 'c' } as const
+    const nameless = { ...caller, user: { key: 'bob', name: 'bob', roles: [] } }
+    const names = [first.instances.keyOf('one', caller), first.instances.keyOf('two', caller)]
+    expect(names).toEqual(['["one","ada"]', '["two","ada","a@example.com"]'])
+    // Of a user that the server cannot be told about, the call itself is refused, not its name.
+    expect(first.instances.keyOf('two', nameless)).toBe('["two","bob"]')
+  })
+
   it('has limits, and ends what an owner without access had', async () => {
     const isolation = { servers: { one: 'user', two: 'user' }, perUser: 1, inAll: 2 } as const
     const gateway = await makeGateway([stdio('one', [PLAIN]), stdio('two', [PLAIN])], { isolation })
@@ -96,6 +153,8 @@ describe('isolation', () => {
       arguments: {},
     })
     expect(message.result.content[0].text).toContain('all of them are busy')
+    // The refused call is over for those that count running calls.
+    expect([gateway.drains.running('one'), gateway.drains.running('two')]).toEqual([0, 1])
     const eve = await pidOf(handle.url, 1)
     const third = await pidOf(handle.url, 2)
     expect(isRunning(third)).toBe(true)

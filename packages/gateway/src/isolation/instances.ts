@@ -1,6 +1,7 @@
 // instances.ts: servers that each user, or each session, has for itself: a connection, and for a stdio server a process, that no other
 // one reaches. They start with the first call, stop when they are not used, and there is a limit to how many run.
-import { type Connection, IoError, type LocalBoard } from '@plugboard/core'
+import { type Connection, IoError, type LocalBoard, PermissionDenied } from '@plugboard/core'
+import type { User } from '../access/access.ts'
 import type { Client } from '../client-request.ts'
 import type { IsolationConfig, IsolationKind } from '../config/schema.ts'
 import type { Leases } from './leases.ts'
@@ -11,6 +12,7 @@ const IN_ALL = 200
 const SWEEP_MS = 5000
 
 type WhoCalls = Pick<Client, 'owner' | 'user'>
+type Caller = WhoCalls & Pick<Client, 'era' | 'id'>
 
 interface Instance {
   readonly key: string
@@ -33,8 +35,23 @@ export interface UsedInstance {
   release(): void
 }
 
+/** Servers to which users log in themselves. */
+export interface InstanceLogins {
+  serves(server: string): boolean
+  /** What tells connections of one user apart. */
+  variant(server: string, user: User): string
+  instanceLogin(server: string, user: User): Parameters<LocalBoard['link']['instance']>[3]
+}
+
+export interface InstanceSharing {
+  /** Which replica runs the instance of a user. */
+  readonly leases?: Leases | undefined
+  readonly logins?: InstanceLogins | undefined
+}
+
 export class Instances {
   readonly #board: LocalBoard
+  readonly #logins: InstanceLogins | undefined
   readonly #heard: (key: string, server: string, method: string, params: unknown) => void
   readonly #instances = new Map<string, Instance>()
   readonly #leases: Leases | undefined
@@ -47,9 +64,10 @@ export class Instances {
     board: LocalBoard,
     config: IsolationConfig,
     heard: (key: string, server: string, method: string, params: unknown) => void,
-    leases?: Leases,
+    { leases, logins }: InstanceSharing = {},
   ) {
     this.#board = board
+    this.#logins = logins
     this.#leases = leases
     leases?.onLost((key) => this.#dropAll((one) => one.key === key))
     this.#config = config
@@ -69,6 +87,7 @@ export class Instances {
   }
 
   kindOf(server: string): IsolationKind {
+    if (this.#logins?.serves(server)) return 'user'
     return this.#config.servers?.[server] ?? 'shared'
   }
 
@@ -82,21 +101,33 @@ export class Instances {
   }
 
   /** What names the instance for a client; undefined where all clients share the server. */
-  keyOf(server: string, client: Client): string | undefined {
+  keyOf(server: string, client: Caller): string | undefined {
     const kind = this.kindOf(server)
-    return kind === 'shared' ? undefined : JSON.stringify([server, ofClient(kind, client)])
+    if (kind === 'shared') return undefined
+    const of = ofClient(kind, client)
+    try {
+      return this.#keyOf(server, of, client.user)
+    } catch {
+      // There can be no connection for this user: \`use\` says why.
+      return JSON.stringify([server, of])
+    }
   }
 
   /** The replica that has the user's instance, when it is another one. */
   elsewhere(server: string, client: WhoCalls): string | undefined | Promise<string | undefined> {
-    if (!this.#leases || this.kindOf(server) !== 'user') return undefined
+    if (!this.#leases || !this.#isLeased(server)) return undefined
     return this.#leases.elsewhere(JSON.stringify([server, userOf(client)]))
   }
 
   /** Before `use`: rejects when this replica may not run the user's instance. */
   claim(server: string, client: WhoCalls): undefined | Promise<void> {
-    if (!this.#leases || this.kindOf(server) !== 'user') return undefined
+    if (!this.#leases || !this.#isLeased(server)) return undefined
     return this.#leases.claim(server, JSON.stringify([server, userOf(client)]))
+  }
+
+  /** One replica has a user's instance, because of what it keeps. With a login of the user every replica has a connection. */
+  #isLeased(server: string): boolean {
+    return this.kindOf(server) === 'user' && this.#logins?.serves(server) !== true
   }
 
   /** The instance for a client; undefined where all clients share the server. */
@@ -104,7 +135,7 @@ export class Instances {
     const kind = this.kindOf(server)
     if (kind === 'shared') return undefined
     const of = ofClient(kind, client)
-    const key = JSON.stringify([server, of])
+    const key = this.#keyOf(server, of, client.user)
     const instance = this.#instances.get(key) ?? this.#start(key, server, of, client)
     instance.running++
     let isUsed = true
@@ -117,11 +148,37 @@ export class Instances {
     return { key, connection: instance.connection, release }
   }
 
+  #keyOf(server: string, of: string, user: User | undefined): string {
+    if (!this.#logins?.serves(server)) return JSON.stringify([server, of])
+    if (!user)
+      throw new PermissionDenied(`"${server}" is for users with a name: each of them logs in there.`, {
+        server,
+      })
+    return JSON.stringify([server, of, this.#logins.variant(server, user)])
+  }
+
+  /** The connection that a user has to a server with logins; undefined when none is open. */
+  existing(server: string, user: User): Connection | undefined {
+    try {
+      return this.#instances.get(this.#keyOf(server, user.key, user))?.connection
+    } catch {
+      // What the server must be told about the user is missing: a call says so.
+      return undefined
+    }
+  }
+
   #start(key: string, server: string, of: string, client: Client): Instance {
     const user = userOf(client)
     this.#makeSpace(server, user)
-    const connection = this.#board.link.instance(server, key, (method, params) =>
-      this.#heard(key, server, method, params),
+    const login =
+      client.user && this.#logins?.serves(server)
+        ? this.#logins.instanceLogin(server, client.user)
+        : undefined
+    const connection = this.#board.link.instance(
+      server,
+      key,
+      (method, params) => this.#heard(key, server, method, params),
+      login,
     )
     const { owner } = client
     const made = { key, server, of, user, owner, connection, running: 0, lastUsed: Date.now() }
@@ -156,6 +213,16 @@ export class Instances {
     this.#dropAll(({ of, server }) => of === client.id && this.kindOf(server) === 'session')
   }
 
+  /** The login of a user, or of all, at a server, or at all of them, is gone. */
+  dropLogins(user: string | undefined, server: string | undefined): void {
+    this.#dropAll(
+      (one) =>
+        this.#logins?.serves(one.server) === true &&
+        (user === undefined || one.user === user) &&
+        (server === undefined || one.server === server),
+    )
+  }
+
   /** An owner lost access. */
   dropOwner(owner: string): void {
     this.#dropAll((one) => one.owner === owner)
@@ -185,7 +252,7 @@ export class Instances {
   }
 }
 
-function ofClient(kind: 'user' | 'session', client: Client): string {
+function ofClient(kind: 'user' | 'session', client: Caller): string {
   return kind === 'user' ? userOf(client) : sessionOf(client)
 }
 
@@ -195,6 +262,6 @@ function userOf({ owner, user }: WhoCalls): string {
 }
 
 /** A client of 2026-07-28 has no session: the same user is the same. */
-function sessionOf(client: Client): string {
+function sessionOf(client: Caller): string {
   return client.era === 'legacy' ? client.id : userOf(client)
 }

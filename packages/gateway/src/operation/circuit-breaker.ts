@@ -1,11 +1,13 @@
-// circuit-breaker.ts: one per server: after several calls in a row that did not reach it, calls are refused at once for a while, then
-// one call tries. What a tool itself answers, or a call that takes too long, says nothing about the others and does not count.
+// circuit-breaker.ts: one per server: after several calls in a row for which it could not be connected, calls are refused at once for as
+// long as its connection would not be tried again anyway; then one call tries. A server that crashes inside a call does not count: the
+// next call starts it again. Neither does what a tool itself answers, or a call that takes too long.
 import { IoError, isPlugboardError } from '@plugboard/core'
+import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import { RateLimited, serverFault } from '../errors.ts'
 
 const OPENS_AFTER = 5
-const FIRST_OPEN_MS = 5000
-const LONGEST_OPEN_MS = 60_000
+/** As often as a call may probe a failed connection: a server that is back is used at once. */
+const OPEN_MS = CONNECT_LIMITS.probeEveryMs
 /** Instances come and go with their users. */
 const MOST = 1000
 
@@ -15,7 +17,6 @@ interface Circuit {
   failures: number
   /** It lets no call through before; undefined while it is closed. */
   openUntil: number | undefined
-  openMs: number
   isTrying: boolean
 }
 
@@ -25,8 +26,6 @@ export interface CircuitInfo {
   readonly failures: number
   readonly retryMs?: number
 }
-
-const UNREACHED: ReadonlySet<string> = new Set(['INIT_ERROR', 'IO_ERROR', 'OUTCOME_UNKNOWN'])
 
 export class CircuitBreakers {
   readonly #now: () => number
@@ -76,7 +75,6 @@ export class CircuitBreakers {
     const circuit = this.#circuits.get(key) ?? {
       failures: 0,
       openUntil: undefined,
-      openMs: FIRST_OPEN_MS,
       isTrying: false,
     }
     // The one that failed last is the newest.
@@ -89,13 +87,12 @@ export class CircuitBreakers {
     if (circuit.failures < OPENS_AFTER) return
     // Calls that were running when it opened do not keep it open for longer.
     if (circuit.openUntil !== undefined && circuit.openUntil > this.#now()) return
-    if (circuit.openUntil !== undefined) circuit.openMs = Math.min(LONGEST_OPEN_MS, circuit.openMs * 2)
-    circuit.openUntil = this.#now() + circuit.openMs
+    circuit.openUntil = this.#now() + OPEN_MS
   }
 }
 
 function isUnreached(error: unknown): boolean {
-  return isPlugboardError(error) && !serverFault(error) && UNREACHED.has(error.code)
+  return isPlugboardError(error) && !serverFault(error) && error.code === 'INIT_ERROR'
 }
 
 function refused(server: string, ms: number): IoError {

@@ -31,6 +31,7 @@ export type BusKind =
   | 'cancelled'
   | 'revoked'
   | 'server-action'
+  | 'login-changed'
 
 export interface Peer {
   readonly id: string

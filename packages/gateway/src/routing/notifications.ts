@@ -353,3 +353,13 @@ function changeKey(what: Shown, server: string | undefined): string {
 function keyOf({ server, uri }: ResourceUri): string {
   return JSON.stringify([server, uri])
 }
+
+/** Tells servers that know the roots from the handshake that they are others now. */
+export function tellRootsChanged(board: LocalBoard): void {
+  for (const { name } of board.servers()) {
+    const connection = board.link.connection(name)
+    if (connection.state.kind === 'connected' && connection.state.session.era === 'legacy')
+      // A server that goes down at this moment asks when it is back.
+      connection.notify('notifications/roots/list_changed').catch(() => undefined)
+  }
+}

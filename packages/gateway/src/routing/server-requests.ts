@@ -270,9 +270,10 @@ export class ServerRequestRouter {
 
   async #ask(asker: Asker, method: string, params: Json, asking: ServerRequestContext): Promise<Json> {
     const { server, signal, key, requestState } = asking
-    const isOfAnswer = key !== undefined && this.eraOf(server) === 'modern'
-    const origin = isOfAnswer ? { server, key, requestState } : undefined
     const { call } = asker
+    // The call knows the instance that asks: the gateway's own connection may not be up.
+    const isOfAnswer = key !== undefined && this.eraOf(call?.server ?? server) === 'modern'
+    const origin = isOfAnswer ? { server, key, requestState } : undefined
     if (call) call.asked++
     // A call whose client is being asked does not keep other clients from their turn.
     if (call) this.#turns.asked(server, [call])

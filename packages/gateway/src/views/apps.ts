@@ -1,6 +1,6 @@
 // apps.ts: MCP Apps (the extension `io.modelcontextprotocol/ui`) through one endpoint: `ui://` addresses that stay valid and
 // unique, who may call a tool, and which servers have apps at all.
-import { isObject, type Json } from '../json-rpc.ts'
+import { type ClientCapabilities, isObject, type Json } from '../json-rpc.ts'
 import { toPublic } from './resource-uris.ts'
 
 export const UI_EXTENSION = 'io.modelcontextprotocol/ui'
@@ -45,4 +45,9 @@ export function forModelOnly(definition: Json): Json {
   const meta = isObject(definition._meta) ? definition._meta : {}
   const ui = isObject(meta.ui) ? meta.ui : {}
   return { ...definition, _meta: { ...meta, ui: { ...ui, visibility: ['model'] } } }
+}
+
+/** The client renders MCP Apps. */
+export function showsApps({ capabilities }: { readonly capabilities?: ClientCapabilities }): boolean {
+  return capabilities?.extensions?.[UI_EXTENSION] !== undefined
 }

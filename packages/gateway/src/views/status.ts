@@ -9,9 +9,19 @@ import type { View } from './views.ts'
 
 const INSTRUCTIONS_CHARS = 2000
 
-export function instructions(board: LocalBoard, exposure: Exposure, searches: boolean): string {
+/** Servers to which every user logs in: whether the gateway itself has a login there does not matter. */
+type OwnLogin = (server: string) => boolean
+
+export function instructions(
+  board: LocalBoard,
+  exposure: Exposure,
+  searches: boolean,
+  ownLogin: OwnLogin = () => false,
+): string {
   const servers = board.servers().filter(({ name }) => exposure.server(name))
-  const away = servers.filter(({ state }) => state === 'failed' || state === 'needs-auth')
+  const away = servers.filter(
+    ({ name, state }) => state === 'failed' || (state === 'needs-auth' && !ownLogin(name)),
+  )
   const lines = [
     'Plugboard: the tools of several MCP servers behind one endpoint.',
     `Read the resource ${STATUS_URI} to see which servers are up.`,
@@ -19,6 +29,9 @@ export function instructions(board: LocalBoard, exposure: Exposure, searches: bo
       ? ['Find tools with search_tools, read their schemas with describe_tools, and run them with call_tool.']
       : []),
     ...away.map((server) => `- ${server.name} is away: ${faultOf(server)?.message ?? server.state}`),
+    ...servers
+      .filter(({ name }) => ownLogin(name))
+      .map(({ name }) => `- ${name}: the user is asked to log in when it is first used.`),
     ...servers.flatMap((server) => {
       const own = instructionsOf(board, server)
       return own && board.link.isReadable(server.name)
@@ -49,22 +62,24 @@ export interface StatusFacts {
   readonly narrow: boolean
   readonly refusedNames: readonly string[]
   readonly listing: ToolListing | undefined
+  readonly ownLogin?: OwnLogin
 }
 
 export function statusOf(
   board: LocalBoard,
   exposure: Exposure,
   view: View,
-  { narrow, refusedNames, listing }: StatusFacts,
+  { narrow, refusedNames, listing, ownLogin }: StatusFacts,
 ): Json {
   const servers = board
     .servers()
     .filter(({ name }) => exposure.server(name))
     .map((server) => {
-      const error = faultOf(server)
+      const isOwn = server.state === 'needs-auth' && ownLogin?.(server.name) === true
+      const error = isOwn ? undefined : faultOf(server)
       return {
         name: server.name,
-        state: server.state,
+        state: isOwn ? 'own-login' : server.state,
         ...view.counts(server.name),
         ...(server.protocolVersion && { protocolVersion: server.protocolVersion }),
         ...(error && { error }),

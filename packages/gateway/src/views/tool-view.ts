@@ -61,12 +61,22 @@ export interface ServedTool extends NamedItem {
   readonly override: ToolOverride | undefined
 }
 
+/** Where tools and their definitions come from: the board, or the connection of one user. */
+export interface ToolListSource {
+  definitions(): readonly { readonly server: string; readonly tool: { readonly name?: unknown } }[]
+  tools(): readonly BoundTool[]
+}
+
 /** Every tool that may be shown to some client. */
-export function servedTools({ board, overrides }: ToolViewOptions, expose: Exposure): readonly ServedTool[] {
+export function servedTools(
+  { board, overrides }: ToolViewOptions,
+  expose: Exposure,
+  source: ToolListSource = board.link,
+): readonly ServedTool[] {
   const definitions = new Map(
-    board.link.definitions().map(({ server, tool }) => [pair(server, tool.name), tool as Json]),
+    source.definitions().map(({ server, tool }) => [pair(server, String(tool.name)), tool as Json]),
   )
-  return board.link.tools().flatMap((tool): ServedTool[] => {
+  return source.tools().flatMap((tool): ServedTool[] => {
     const { serverName: server, toolName: name } = tool.mcpInfo
     const definition = definitions.get(pair(server, name))
     if (!definition || !expose.tool(server, name, tool.name)) return []
