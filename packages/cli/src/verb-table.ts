@@ -1,8 +1,8 @@
 // verb-table.ts: the table of everything the command can do. Help, completion and parsing are made from it; a verb's
-// code is loaded only when it runs, because start-up time is a feature. The verbs of the group Use are in verb-table-use.ts.
+// code is loaded only when it runs, because start-up time is a feature. The verbs of the group Use are in use-verbs.ts.
 import { OFFERED_TRANSPORTS } from '@plugboard/core/config/transport-traits'
+import { USE_VERBS } from './use-verbs.ts'
 import type { OptionSpec, VerbSpec } from './verb-spec.ts'
-import { USE_VERBS } from './verb-table-use.ts'
 
 const SCOPE_OPTION: OptionSpec = {
   type: 'string',

@@ -7,7 +7,7 @@ import { linkedPair } from './transports/linked.ts'
 import type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 
 export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
-export type { EmbeddingChoice } from './semantic/model-choice.ts'
+export type { EmbeddingChoice } from './semantic/embedding-choice.ts'
 export { type EmbeddingFlags, embeddingsFrom } from './semantic/settings.ts'
 export type { HttpHandle, HttpOptions } from './transports/http.ts'
 export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'

@@ -1,6 +1,6 @@
 // types.ts: the options of a codebase and its results: types only.
 import type { IndexPhase } from './index/text-index.ts'
-import type { EmbeddingChoice } from './semantic/model-choice.ts'
+import type { EmbeddingChoice } from './semantic/embedding-choice.ts'
 import type { Coverage, SemanticHit, SemanticMode } from './semantic/semantic-query.ts'
 import type { ChunkInfo } from './semantic/unindexed.ts'
 

@@ -1,9 +1,9 @@
 // mcp.ts: the workspace as an MCP server: its tools, what they say about themselves, and results as a model reads them.
 import { McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
+import { type EditTool, isEditTool } from './edit-plan.ts'
 import { errorText, isToolError } from './errors.ts'
 import { WORKSPACE_LIMITS } from './limits.ts'
-import { type EditTool, isEditTool } from './plan.ts'
 import type { FileChange } from './project-files.ts'
 import { type CommandInput, INPUTS, isOnline, OUTPUTS, type ToolName } from './schemas.ts'
 import { sandboxNote, type Workspace } from './workspace.ts'

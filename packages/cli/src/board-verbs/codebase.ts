@@ -19,7 +19,7 @@ import { listenForInterrupt } from '../shared/interrupt.ts'
 import { isTerminal } from '../streams.ts'
 import { IndexBar } from '../terminal/index-bar.ts'
 import { textColumns, wrapped } from '../wrap.ts'
-import { onPort } from './port.ts'
+import { onPort } from './port-errors.ts'
 import { readTokenFile } from './token-file.ts'
 
 /** Each takes memory; more do not make any usual machine faster. */

@@ -1,10 +1,10 @@
 // semantic/embedders.ts: where vectors come from: the model that comes with the install, a model in a folder of the user's, or an
 // OpenAI-compatible endpoint. Only the user chooses; nothing in the searched folder can.
 import { SEMANTIC_LIMITS } from '../limits.ts'
+import type { EmbeddingChoice, EndpointChoice } from './embedding-choice.ts'
 import { EndpointEmbedder, endpointAddress } from './endpoint.ts'
 import { digestOf, readOnnxFolder } from './model/onnx-folder.ts'
 import { MODEL, modelFolder, readModel } from './model/weights.ts'
-import type { EmbeddingChoice, EndpointChoice } from './model-choice.ts'
 import { embedInParts, type Passage, wholeOf } from './passage.ts'
 
 export interface Embedder {

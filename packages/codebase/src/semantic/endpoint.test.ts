@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { EndpointChoice } from './embedding-choice.ts'
 import { EndpointEmbedder, endpointAddress } from './endpoint.ts'
-import type { EndpointChoice } from './model-choice.ts'
 
 interface Asked {
   readonly path: string | undefined

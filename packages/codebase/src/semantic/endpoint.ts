@@ -2,7 +2,7 @@
 // other: redirects are not followed, and nothing in the searched folder can name a URL.
 import { CodebaseError } from '../errors.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
-import type { EndpointChoice } from './model-choice.ts'
+import type { EndpointChoice } from './embedding-choice.ts'
 import { unit } from './vectors.ts'
 
 /** Checks the choice; returns the URL to post to. */

@@ -2,7 +2,7 @@
 // repository that could name an endpoint could have its reader's code sent there.
 import { isAbsolute } from 'node:path'
 import { CodebaseError } from '../errors.ts'
-import type { EmbeddingChoice } from './model-choice.ts'
+import type { EmbeddingChoice } from './embedding-choice.ts'
 
 /** What a command line says about the model of the vectors. */
 export interface EmbeddingFlags {

@@ -10,7 +10,7 @@ import type { ChunkBatch } from '../index/storage.ts'
 import { FILE_LIMITS } from '../limits.ts'
 import { batchOf, type CutFile, hashOf } from './chunk-batch.ts'
 import { type Embedder, makeEmbedder } from './embedders.ts'
-import type { EmbeddingChoice } from './model-choice.ts'
+import type { EmbeddingChoice } from './embedding-choice.ts'
 import { type Passage, passageOf } from './passage.ts'
 import { packVector } from './vectors.ts'
 

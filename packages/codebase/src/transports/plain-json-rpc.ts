@@ -1,4 +1,4 @@
-// transports/plain.ts: JSON-RPC for callers that do not know MCP's transports: one POST, one response. Nothing is kept between
+// transports/plain-json-rpc.ts: JSON-RPC for callers that do not know MCP's transports: one POST, one response. Nothing is kept between
 // two requests: each is served by a server of its own, so callers cannot affect each other, and no initialize is needed.
 import { randomUUID } from 'node:crypto'
 import {

@@ -43,9 +43,9 @@ import {
   type ToolResult,
 } from '../tools/index.ts'
 import { AcceptedDefinitions } from './accepted-definitions.ts'
+import { type TaskOptions, taskResult } from './legacy-tasks.ts'
 import { callSender, sendCall } from './send-call.ts'
 import { isExpected } from './servers.ts'
-import { type TaskOptions, taskResult } from './tasks.ts'
 import { UrlElicitations } from './url-elicitations.ts'
 
 export interface CallOptions {

@@ -6,7 +6,7 @@ import type { RequestOptions } from '../connection/requests.ts'
 import type { Json } from '../connection/server-info.ts'
 import type { Host } from '../host.ts'
 import type { CallPorts } from '../tools/index.ts'
-import { callAsTask, runsAsTask, type TaskOptions } from './tasks.ts'
+import { callAsTask, runsAsTask, type TaskOptions } from './legacy-tasks.ts'
 
 /** The `send` of the call pipeline. */
 export function callSender(host: Host, connection: (server: string) => Connection): CallPorts['send'] {

@@ -8,7 +8,7 @@ import type { Host } from '../host.ts'
 import { REMOTE_LIST_LIMITS } from '../limits.ts'
 import { asServerList } from './connector-list.ts'
 import { parseJson } from './import/tree.ts'
-import { type RawDocument, readServers } from './plugins/servers-file.ts'
+import { type RawDocument, readServers } from './plugins/raw-servers.ts'
 import type { Diagnostic } from './types.ts'
 
 export interface ServerListOptions {

@@ -31,7 +31,7 @@ export class JsonRpcError extends Error {
   readonly data: unknown
   constructor(code: number, message: string, data?: unknown) {
     super(message.length > CALL_LIMITS.errorChars ? `${message.slice(0, CALL_LIMITS.errorChars)}…` : message)
-    this.name = 'RpcFault'
+    this.name = 'JsonRpcError'
     this.code = code
     this.data = data
   }

@@ -4,7 +4,7 @@ import { TOOL_LIMITS } from '../limits.ts'
 import { readToolList } from './definition.ts'
 import { NameRegistry } from './names.ts'
 import { resultLimit } from './result.ts'
-import { type SearchableTool, ToolIndex } from './search.ts'
+import { type SearchableTool, ToolIndex } from './search-ranking.ts'
 import { injectionSigns } from './tool-poisoning.ts'
 import { accept, toolChanges } from './tools-lock.ts'
 

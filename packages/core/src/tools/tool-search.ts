@@ -2,7 +2,7 @@
 // with any model; the agent adds the found tools to the next request.
 import { TOOL_LIMITS } from '../limits.ts'
 import { portable } from './formats/portable.ts'
-import { type SearchableTool, ToolIndex } from './search.ts'
+import { type SearchableTool, ToolIndex } from './search-ranking.ts'
 import type { OfferedTool } from './tool.ts'
 
 /** The name of the tool that searches for tools. */

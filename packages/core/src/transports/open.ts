@@ -3,9 +3,9 @@
 import type { Transport } from '@modelcontextprotocol/client'
 import type { ServerEntry, TransportType } from '../config/entry.ts'
 import type { Host } from '../host.ts'
-import type { TransportAuth } from './auth-provider.ts'
+import type { TransportAuth } from './transport-auth.ts'
 
-export type { TransportAuth } from './auth-provider.ts'
+export type { TransportAuth } from './transport-auth.ts'
 
 export interface TransportLogLine {
   readonly stream: 'stderr' | 'stdout' | 'transport'

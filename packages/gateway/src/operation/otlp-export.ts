@@ -2,7 +2,7 @@
 // Spans wait in memory for a moment; while the collector is away the oldest are dropped, and no call waits.
 import { type AttributeValue, trace } from '@opentelemetry/api'
 import { VERSION } from '@plugboard/core/version'
-import { type EndedSpan, OtlpTracerProvider, type Sampler } from './otlp-spans.ts'
+import { type EndedSpan, OtlpTracerProvider, type Sampler } from './otlp-tracer.ts'
 
 const QUEUE = 4096
 const BATCH = 512

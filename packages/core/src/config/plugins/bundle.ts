@@ -8,7 +8,7 @@ import { BUNDLE_LIMITS } from '../../limits.ts'
 import { isObject, parseJsonTree, plain } from '../import/tree.ts'
 import type { Diagnostic } from '../types.ts'
 import { entryPoint, readManifest, type UserValues } from './manifest.ts'
-import type { RawDocument } from './servers-file.ts'
+import type { RawDocument } from './raw-servers.ts'
 import {
   type ArchiveLimits,
   ArchiveRefused,

@@ -7,7 +7,7 @@ import { excerpt } from '../import/excerpt.ts'
 import { isObject, parseJsonTree, plain } from '../import/tree.ts'
 import type { Diagnostic } from '../types.ts'
 import { type BundleContext, isBundleName, readBundle } from './bundle.ts'
-import { mapTexts, type RawDocument, type RawServer, readServers } from './servers-file.ts'
+import { mapTexts, type RawDocument, type RawServer, readServers } from './raw-servers.ts'
 
 /** Where a manifest may lie; the first one found counts. */
 const MANIFESTS = [join('.claude-plugin', 'plugin.json'), 'plugin.json']

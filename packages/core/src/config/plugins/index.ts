@@ -4,13 +4,13 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type BundleContext, isBundleName, readBundle } from './bundle.ts'
 import { folderFiles, readPluginFolder } from './folder.ts'
-import type { RawDocument } from './servers-file.ts'
+import type { RawDocument } from './raw-servers.ts'
 
 export type { BundleContext } from './bundle.ts'
 export { readBundle } from './bundle.ts'
 export { readPluginFolder } from './folder.ts'
 export type { UserValues } from './manifest.ts'
-export type { RawDocument, RawServer } from './servers-file.ts'
+export type { RawDocument, RawServer } from './raw-servers.ts'
 export type { ArchiveLimits } from './unpack.ts'
 
 /** Reads every plugin, in order. A fault in one is a diagnostic of that one; only an abort throws. */

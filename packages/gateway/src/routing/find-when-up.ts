@@ -1,4 +1,4 @@
-// resolve-target.ts: finds what a client asked for by name. If needed it first waits for the servers that may have it to come
+// find-when-up.ts: finds what a client asked for by name. If needed it first waits for the servers that may have it to come
 // up, and for no others.
 import type { LocalBoard } from '@plugboard/core'
 

@@ -1,4 +1,4 @@
-// servers-file.ts: the text of a file or response that lists servers → each server's raw value and its position. It
+// raw-servers.ts: the text of a file or response that lists servers → each server's raw value and its position. It
 // checks no entry: the schema does that later for every source.
 import type { Node } from 'jsonc-parser'
 import { parseJsonTree, plain } from '../import/tree.ts'

@@ -1,4 +1,4 @@
-// auth-provider.ts: how the requests of one transport carry a login: by the auth layer, or by a plain provider of the
+// transport-auth.ts: how the requests of one transport carry a login: by the auth layer, or by a plain provider of the
 // embedding program (`token()` and `onUnauthorized()`, the SDK's interface), which is brought into the same form.
 import type { AuthProvider } from '@modelcontextprotocol/client'
 import type { AuthResponse, LoginHeaders, RequestAuth } from '../auth/request-auth.ts'

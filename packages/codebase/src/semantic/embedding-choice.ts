@@ -1,4 +1,4 @@
-// semantic/choice.ts: which model a user may choose, as data. It imports nothing, so that a program can name a choice without the
+// semantic/embedding-choice.ts: which model a user may choose, as data. It imports nothing, so that a program can name a choice without the
 // types of anything behind it.
 
 /** Which model makes the vectors. */

@@ -1,4 +1,4 @@
-// search.ts: finds tools by a query in plain words, over name, title, description and parameters. Ranked by weighted
+// search-ranking.ts: finds tools by a query in plain words, over name, title, description and parameters. Ranked by weighted
 // fields (BM25F) over stemmed terms and their synonyms; it needs no model and no network.
 import { isObject } from '../json.ts'
 import { TOOL_LIMITS } from '../limits.ts'

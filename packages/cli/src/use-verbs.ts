@@ -1,4 +1,4 @@
-// verb-table-use.ts: the verbs that use servers: tools, resources, prompts, skills, the chat and the endpoint.
+// use-verbs.ts: the verbs that use servers: tools, resources, prompts, skills, the chat and the endpoint.
 import type { OptionSpec, VerbSpec } from './verb-spec.ts'
 
 const SAMPLE: OptionSpec = {

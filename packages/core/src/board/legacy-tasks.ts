@@ -1,4 +1,4 @@
-// tasks.ts: calls that run as tasks of 2025-11-25: started by the call, polled for their status, ended by their result. To the
+// legacy-tasks.ts: calls that run as tasks of 2025-11-25: started by the call, polled for their status, ended by their result. To the
 // caller it is a call like any other. Tasks of the extension are the server's choice: connection/task-polling.ts.
 import type { Connection } from '../connection/connection.ts'
 import { isObject, type Json } from '../connection/server-info.ts'

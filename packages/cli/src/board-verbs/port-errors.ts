@@ -1,4 +1,4 @@
-// port.ts: the error texts for a port or a host name that cannot be used.
+// port-errors.ts: the error texts for a port or a host name that cannot be used.
 import { InvalidInput } from '@plugboard/core/errors'
 
 const PORT: Readonly<Record<string, string>> = {

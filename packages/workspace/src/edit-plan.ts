@@ -1,4 +1,4 @@
-// plan.ts: what a call would change, before anything is written. The question to the user and the call itself use the same plan,
+// edit-plan.ts: what a call would change, before anything is written. The question to the user and the call itself use the same plan,
 // so that the user is shown what is done.
 
 import { applyHunks } from './apply-hunks.ts'

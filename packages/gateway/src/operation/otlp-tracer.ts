@@ -1,4 +1,4 @@
-// otlp-spans.ts: the tracer behind @opentelemetry/api for a program without an SDK: spans that remember what they are told, and which of
+// otlp-tracer.ts: the tracer behind @opentelemetry/api for a program without an SDK: spans that remember what they are told, and which of
 // them are sampled. otlp-export.ts sends them.
 import { randomBytes } from 'node:crypto'
 import {
