@@ -1,7 +1,16 @@
 // `plugboard serve --http --login local`: clients of both SDK versions that know only the address log in with a code that the terminal
 // shows, and go on after a restart. And who does not see the terminal does not get in.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -194,13 +203,23 @@ describe('the command', () => {
     for (const part of ['bin', 'dist', 'package.json'])
       cpSync(join(cli, part), join(folder, part), { recursive: true })
     const words = ['serve', '--http', '--port', String(gateway.port + 1), '--login', 'local']
+    // A package of the folder where it is started may be a repository's: it is not loaded.
+    const hostile = join(folder, 'clone', 'node_modules', 'oidc-provider')
+    mkdirSync(hostile, { recursive: true })
+    writeFileSync(
+      join(hostile, 'package.json'),
+      '{"name":"oidc-provider","version":"9.0.0","main":"index.js"}',
+    )
+    writeFileSync(join(hostile, 'index.js'), "require('node:fs').writeFileSync(__dirname + '/ran', '')")
     const options = {
-      cwd: folder,
+      cwd: join(folder, 'clone'),
       env: { PATH: process.env['PATH'] ?? '', HOME: folder },
       encoding: 'utf8',
     } as const
     const ran = spawnSync(process.execPath, [join(folder, 'bin', 'plugboard.cjs'), ...words], options)
+    const isLoaded = existsSync(join(hostile, 'ran'))
     rmSync(folder, { recursive: true, force: true })
+    expect(isLoaded).toBe(false)
     expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining('npm install -g oidc-provider')])
   }, 30_000)
 })

@@ -337,7 +337,8 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await screen.see(/again[\s\S]*Undone: removed added\.txt, changed notes\.txt\./)
     await say('call workspace__edit_file')
     await answer(/edit_file\?[\s\S]*edit_file\?[\s\S]*\(n\)o:/, 'y')
-    await screen.see(/RESULT false[\s\S]*RESULT false/)
+    // Two edits and two patches have their results on the screen by then.
+    await screen.see(/(?:RESULT false[\s\S]*){4}/)
     process.kill(await screen.pid(), 'SIGKILL')
     await screen.see('exit 137')
     await screen.close()

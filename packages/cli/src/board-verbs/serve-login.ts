@@ -39,7 +39,6 @@ export async function openLogin(
   const publicUrl = file?.config.publicUrl ?? local
   const login = await LocalLogin.open({
     host: invocation.host,
-    cwd: invocation.cwd,
     publicUrl,
     file: join(stateFolder(invocation.host), 'gateway-login.json'),
     tell: (text) => write(2, `${text}\n`),

@@ -5,6 +5,7 @@ import { AuthRequired } from '../errors.ts'
 import { AuthRefused, shownUrl } from './auth-refused.ts'
 import { type AuthContext, canonicalUrl, type ExchangeSettings, type RemoteServer } from './context.ts'
 import { discoverIdp, idpFrom, TOKEN_EXCHANGE } from './cross-app-access.ts'
+import { isIssuer } from './discovery.ts'
 import type { ClientIdentity, Login } from './stored-logins.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { RefreshOutcome } from './token-refresh.ts'
@@ -20,7 +21,9 @@ export async function renewByTokenExchange(
   const subject = subjectOf(server, exchange)
   const { issuer, clientId, clientSecret } = exchange
   const idp = idpFrom(server, context, { issuer, clientId, ...(clientSecret && { clientSecret }) })
-  const as: AuthorizationServer = login?.as ?? (await discoverIdp(server, idp))
+  // A login of another kind, or of an earlier setting, names another server: the user's token must not go there.
+  const known = login?.grant === 'token_exchange' && isIssuer(login.as.issuer, issuer) ? login.as : undefined
+  const as: AuthorizationServer = known ?? (await discoverIdp(server, idp))
   const resource = canonicalUrl(server)
   const answer = await requestTokens({
     server: server.name,

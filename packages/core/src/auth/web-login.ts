@@ -15,7 +15,7 @@ import {
   type XaaSettings,
 } from './context.ts'
 import { discoverIdp, type Idp, idpFrom, idpOf, saveIdpSession, sessionFrom } from './cross-app-access.ts'
-import { challengeOf, chooseScope, discover } from './discovery.ts'
+import { challengeOf, chooseScope, discover, isIssuer } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { build, codeParams, previousLogin, store } from './login.ts'
 import type { ClientIdentity } from './stored-logins.ts'
@@ -126,7 +126,7 @@ export async function finishWebLogin(
     const idp = idpOf(server, context)
     const session = await sessionAtIdp(server, context, idp, pending, answer, state)
     const subject = await subjectOf(session.idToken)
-    if (expected?.issuer === pending.as.issuer && expected.subject !== subject)
+    if (expected && isIssuer(expected.issuer, pending.as.issuer) && expected.subject !== subject)
       throw otherUser(server, pending.as.issuer)
     await saveIdpSession(context, idp, session)
     return { issuer: pending.as.issuer }

@@ -23,7 +23,6 @@ const METADATA = /^\/\.well-known\/(?:oauth-authorization-server|openid-configur
 
 export interface LocalLoginOptions {
   readonly host: Host
-  readonly cwd: string
   /** Where the gateway is reached by its clients. */
   readonly publicUrl: string
   /** The file that keeps keys, clients and refresh tokens. */
@@ -50,7 +49,7 @@ export class LocalLogin {
   readonly #codes: LoginCodes
 
   static async open(options: LocalLoginOptions): Promise<LocalLogin> {
-    const { Provider, InvalidTarget } = await loadOidcProvider(options.cwd)
+    const { Provider, InvalidTarget } = await loadOidcProvider()
     const lost = () => options.tell(`Logins end with this process: ${options.file} cannot be written.`)
     const store = await LoginStore.open(options.file, () => options.host.now(), lost)
     const provider = new Provider(issuerOf(options.publicUrl), configuration(options, store, InvalidTarget))

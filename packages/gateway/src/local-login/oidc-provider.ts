@@ -1,9 +1,6 @@
 // oidc-provider.ts: the parts of the package oidc-provider that the local login uses, with types, and how it is found. It is an optional
 // peer: who does not use `--login local` does not need it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { InvalidInput } from '@plugboard/core/errors'
 
 /** A request for a login while its user decides. */
@@ -42,8 +39,9 @@ export interface OidcProviderPackage {
 /** A name that a bundler does not follow: the package is the user's. */
 const PACKAGE: string = 'oidc-provider'
 
-export async function loadOidcProvider(cwd: string): Promise<OidcProviderPackage> {
-  const found = await import(PACKAGE).catch(() => fromFolder(cwd))
+/** Beside Plugboard only: the folder where it is started may be a repository's. */
+export async function loadOidcProvider(): Promise<OidcProviderPackage> {
+  const found: unknown = await import(PACKAGE).catch(() => undefined)
   // The package has no types of its own: what it offers is as its documentation says.
   const { default: Provider, errors } = (found ?? {}) as {
     readonly default?: OidcProviderPackage['Provider']
@@ -51,16 +49,6 @@ export async function loadOidcProvider(cwd: string): Promise<OidcProviderPackage
   }
   if (Provider && errors?.InvalidTarget) return { Provider, InvalidTarget: errors.InvalidTarget }
   throw new InvalidInput('`--login local` needs the package oidc-provider, which is not installed.', {
-    hint: 'Run `npm install -g oidc-provider@9`, or without -g in the folder where you start Plugboard.',
+    hint: 'Install it where Plugboard is installed: `npm install -g oidc-provider@9`, or without -g beside a local install.',
   })
-}
-
-function fromFolder(cwd: string): Promise<unknown> {
-  try {
-    const path = createRequire(join(cwd, 'package.json')).resolve(PACKAGE)
-    return import(pathToFileURL(path).href)
-  } catch {
-    // Not installed there either.
-    return Promise.resolve(undefined)
-  }
 }

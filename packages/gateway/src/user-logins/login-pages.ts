@@ -141,7 +141,8 @@ function go(res: ServerResponse, to: LoginPage | URL): void {
 
 const PAGE_HEADERS = {
   'Cache-Control': 'no-store',
-  'Referrer-Policy': 'no-referrer',
+  // Not `no-referrer`: with that, browsers send the form with `Origin: null`, which is refused like any other origin.
+  'Referrer-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
 }

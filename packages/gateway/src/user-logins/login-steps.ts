@@ -151,6 +151,8 @@ async function arrived(
   const server = logins.configured(attempt.server)
   const context = logins.contextOf(attempt.user)
   const expected = expectedUser(attempt)
+  // A login that was finished is not replaced by a visit that began before.
+  if ((await logins.attempts.outcome(attempt))?.ok) return NOT_OURS
   // The seal of the state was checked.
   const state = answer.get('state') ?? ''
   if (step === 'identity') {
