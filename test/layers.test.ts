@@ -43,7 +43,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index'],
   ],
   cli: [
-    ['colors', 'exit-codes', 'descriptors', 'terminal-device'],
+    ['colors', 'exit-codes', 'descriptors', 'terminal-device', 'names-file'],
     ['streams'],
     ['wrap'],
     ['output'],

@@ -1,7 +1,10 @@
 // Every verb that opens a board prints the same and ends the same with the resident board and without it.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makePlace, type Place, type Ran } from '../support/cli.ts'
+import { COMMAND, makePlace, type Place, type Ran } from '../support/cli.ts'
 
 const path = (from: string) => fileURLToPath(new URL(from, import.meta.url))
 const RAW = path('../../packages/core/src/connection/fixtures/raw.mjs')
@@ -98,6 +101,38 @@ describe.each([
     const withIt = await place.runWith(ON, ...words)
     expect(comparable(withIt)).toEqual(comparable(without))
   })
+})
+
+describe.each([
+  ['call ev.echo --message @-'],
+  ['call ev.echo message=@-'],
+  ['call ev.echo --message @here.txt'],
+  ['call ev.echo --args -'],
+  ['prompt ev args-prompt --city @-'],
+  ['read ev demo://resource/static/document/features.md -o-'],
+  ['read ev demo://resource/static/document/features.md -qo-'],
+])('plugboard %s, with something on its input', (line) => {
+  it('is the same in both modes', async () => {
+    place.write('here.txt', 'from a file')
+    const input = '{"message":"from the input"}'
+    const without = await place.runPipedWith(OFF, input, ...line.split(' '))
+    const withIt = await place.runPipedWith(ON, input, ...line.split(' '))
+    expect(without.stdout).toMatch(/from the input|from a file|Echo|#/)
+    expect(comparable(withIt)).toEqual(comparable(without))
+  })
+})
+
+it('a folder that was removed is told in both modes', async () => {
+  const shell = (env: Record<string, string>) => {
+    const gone = join(place.home, 'gone')
+    mkdirSync(gone)
+    const line = `cd "$1" && rmdir "$1" && exec "$2" "$3" tools raw --json`
+    const words = ['-c', line, 'sh', gone, process.execPath, COMMAND]
+    return spawnSync('sh', words, { env: { HOME: place.home, ...env }, encoding: 'utf8', input: '' })
+  }
+  const [without, withIt] = [shell(OFF), shell(ON)]
+  expect([withIt.status, withIt.stdout]).toEqual([without.status, without.stdout])
+  expect(withIt.stderr).not.toContain('at ')
 })
 
 it('was run on the resident board', async () => {

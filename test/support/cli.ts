@@ -23,6 +23,7 @@ export interface Place {
   runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran>
   /** With something on standard input. */
   runPiped(stdin: string, ...args: string[]): Promise<Ran>
+  runPipedWith(env: Readonly<Record<string, string>>, stdin: string, ...args: string[]): Promise<Ran>
   /** Presses Ctrl-C as soon as the output so far allows it. */
   interrupt(when: (stdout: string) => boolean, ...args: string[]): Promise<Ran>
   /** Writes a file below the project (or below the home with `~/`); objects become JSON. */
@@ -80,17 +81,19 @@ export function makePlace(): Place {
       drive(child)
     })
   const runWith: Place['runWith'] = (env, ...args) => start(env, args, (child) => child.stdin?.end())
+  const runPipedWith: Place['runPipedWith'] = (env, stdin, ...args) =>
+    start(env, args, (child) => {
+      // A command that has read enough closes its input.
+      child.stdin?.on('error', () => undefined)
+      child.stdin?.end(stdin)
+    })
   return {
     home,
     project,
     runWith,
     run: (...args) => runWith({}, ...args),
-    runPiped: (stdin, ...args) =>
-      start({}, args, (child) => {
-        // A command that has read enough closes its input.
-        child.stdin?.on('error', () => undefined)
-        child.stdin?.end(stdin)
-      }),
+    runPipedWith,
+    runPiped: (stdin, ...args) => runPipedWith({}, stdin, ...args),
     interrupt: (when, ...args) =>
       start({}, args, (child) => {
         child.stdin?.end()

@@ -36,6 +36,8 @@ export interface OutputFlags {
 
 export function createOutput(flags: OutputFlags, write: TextWriter = writeHere): Output {
   const wanted = (fd: 1 | 2) => {
+    // What another process shows: only commands without a terminal are run for others.
+    if (write !== writeHere) return false
     if (flags.noColor || process.env['NO_COLOR']) return false
     if (process.env['FORCE_COLOR']) return process.env['FORCE_COLOR'] !== '0'
     return process.env['TERM'] !== 'dumb' && isTerminal(fd)

@@ -5,6 +5,7 @@ import { homeOf } from '@plugboard/core/host'
 import { type RanCommand, residentPlace, runCommand } from '@plugboard/resident/client'
 import { isUnread, put } from './descriptors.ts'
 import { EXIT } from './exit-codes.ts'
+import { namesFile } from './names-file.ts'
 import { mayUseResident } from './resident/use-resident.ts'
 import { mayBeTerminal } from './terminal-device.ts'
 
@@ -25,7 +26,8 @@ export async function thin(argv: readonly string[]): Promise<RanCommand> {
   if (!isOrdinary) return { kind: 'none' }
   const place = residentPlace(stateFolder({ env, home: homeOf(env) }))
   const version = process.env['PLUGBOARD_VERSION'] ?? ''
-  const running = runCommand({ place, version, argv, cwd: process.cwd(), env, write: put })
+  const cwd = currentFolder()
+  const running = cwd === undefined ? undefined : runCommand({ place, version, argv, cwd, env, write: put })
   if (!running) return { kind: 'none' }
   let interrupted = false
   const onSignal = () => {
@@ -36,22 +38,33 @@ export async function thin(argv: readonly string[]): Promise<RanCommand> {
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
   const ran = await running.ended
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  // The user's Ctrl-C counts, also for a verb that was not begun.
+  if (interrupted && ran.kind === 'none') process.exit(EXIT.interrupted)
   // At once, unless a reader of the output is slow.
   if (ran.kind === 'exit' && !isUnread()) process.exit(ran.code)
   return ran
 }
 
-/** Words that are about this process, its input or its files. */
+/** A folder that was removed meanwhile has no name; main.ts says so. */
+function currentFolder(): string | undefined {
+  try {
+    return process.cwd()
+  } catch {
+    return undefined
+  }
+}
+
+/** Words that are about this process, its input or its files; the process that runs the verb looks again, at the parsed line. */
 function isUnusual(word: string): boolean {
   return (
     word === '--no-resident' ||
     word === '--trace' ||
     word === '--sample' ||
-    word === '-o' ||
+    /^-[a-zA-Z]*o/.test(word) ||
     word.startsWith('--output') ||
     // Its own input, and its own files.
     word === '-' ||
     word.endsWith('=-') ||
-    word.includes('=@')
+    namesFile(word)
   )
 }

@@ -4,6 +4,7 @@ import { InvalidInput } from '@plugboard/core/errors'
 import type { Command, CommandSite, RunCommand } from '@plugboard/resident'
 import { parseCommandLine } from '../args.ts'
 import { main } from '../main.ts'
+import { namesFile } from '../names-file.ts'
 import { isAdHoc } from '../shared/call-target.ts'
 import { isTerminal, shownOn } from '../streams.ts'
 import type { LoadBoardVerb, VerbHost } from '../verb-spec.ts'
@@ -36,10 +37,14 @@ function refusal({ argv, host }: Command): string | undefined {
   if (isTerminal(0) || isTerminal(1) || isTerminal(2)) return 'it has a terminal of its own'
   if (host.home !== process.env['HOME']) return 'it has another home folder'
   try {
-    const { verb, positionals } = parseCommandLine(argv)
+    const { verb, positionals, rest, values } = parseCommandLine(argv)
     if (verb === undefined || !Object.hasOwn(LOADERS, verb.name)) return 'it does not run this verb'
+    const words = [...positionals, ...rest]
+    const [first = ''] = words
     // Such a server is started by the command itself, which the user can see.
-    return positionals[0] !== undefined && isAdHoc(positionals[0]) ? 'the server is in no file' : undefined
+    if (isAdHoc(first)) return 'the server is in no file'
+    const isOwn = values['output'] !== undefined || values['args'] === '-' || words.some(namesFile)
+    return isOwn ? 'it uses files or the input of the command' : undefined
   } catch {
     return 'the command line is wrong'
   }

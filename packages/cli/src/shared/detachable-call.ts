@@ -23,7 +23,8 @@ export class DetachableCall {
     this.#records = new TaskRecords(invocation.host)
     const type = board.servers().find(({ name }) => name === tool.mcpInfo.serverName)?.type
     // A process that this command started ends with it, and its tasks do too.
-    this.#serverLives = !('link' in board) || (type !== undefined && REMOTE.has(type))
+    const isOurs = 'link' in board && invocation.runsIn === undefined
+    this.#serverLives = !isOurs || (type !== undefined && REMOTE.has(type))
     this.#isAwaited = known !== undefined
     if (known) this.#record = Promise.resolve(known)
   }

@@ -53,7 +53,8 @@ class Answers {
   readonly #write: RunCommandOptions['write']
   readonly #done: (ran: RanCommand) => void
   readonly #silence: NodeJS.Timeout
-  #rest: Buffer = Buffer.alloc(0)
+  /** The beginning of a line whose end has not come. */
+  #begun: Buffer[] = []
   #lost: RanCommand = NONE
 
   constructor(socket: Socket, { write }: RunCommandOptions, done: (ran: RanCommand) => void) {
@@ -68,13 +69,14 @@ class Answers {
 
   #push(chunk: Buffer): void {
     clearTimeout(this.#silence)
-    const text = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk
     let from = 0
-    for (let at = text.indexOf(NEWLINE); at !== -1; at = text.indexOf(NEWLINE, from)) {
-      this.#take(text.toString('utf8', from, at))
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+      const line = Buffer.concat([...this.#begun, chunk.subarray(from, at)])
+      this.#begun = []
+      this.#take(line.toString('utf8'))
       from = at + 1
     }
-    this.#rest = text.subarray(from)
+    if (from < chunk.length) this.#begun.push(chunk.subarray(from))
   }
 
   /** The process is the user's own and of this version: its messages are what protocol.ts says. */
