@@ -34,7 +34,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     pool: 'forks',
-    maxWorkers: 2,
+    // Most tests wait for processes: with two cores, two workers leave half of the machine idle.
+    maxWorkers: 3,
     globalSetup: ['./test/support/global-setup.ts'],
   },
 })

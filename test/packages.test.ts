@@ -60,7 +60,7 @@ describe.each(NAMES)('the tarball of %s', (name) => {
     const paths = files.map(({ path }) => path)
     expect(paths).toEqual(expect.arrayContaining(['package.json', 'README.md', 'LICENSE']))
     const built =
-      /^(dist\/.*\.(js|cjs|d\.ts)|bin\/(plugboard|code-cache)\.cjs|(gateway|mcp|settings)\.schema\.json|dist\/THIRD-PARTY\.txt|dist\/web\/(index\.html|icon\.svg|THIRD-PARTY\.txt|assets\/[\w-]+\.(js|css)))$/
+      /^(dist\/.*\.(js|cjs|d\.ts)|bin\/(plugboard|code-cache)\.cjs|(gateway|mcp|settings)\.schema\.json|dist\/THIRD-PARTY\.txt|dist\/web\/((?:index|admin)\.html|icon\.svg|THIRD-PARTY\.txt|assets\/[\w-]+\.(js|css)))$/
     const others = paths.filter((path) => !['package.json', 'README.md', 'LICENSE'].includes(path))
     expect(others.filter((path) => !built.test(path))).toEqual([])
     expect(others.filter((path) => /(^|\/)(fixtures?|tests?)\/|\.test\./.test(path))).toEqual([])
