@@ -1,6 +1,7 @@
 // What can go wrong around the resident board, each with real processes: the command works, says what happened, or ends; it never
 // hangs, and no process is left behind.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -223,6 +224,26 @@ describe('the process', () => {
     expect(ran.stderr).toContain('did not answer')
     process.kill(pid, 'SIGCONT')
   })
+
+  it.skipIf(process.platform !== 'linux')(
+    'is stopped: Ctrl-C ends a command, and its call is not made',
+    async () => {
+      const at = scene()
+      const { pid } = (await at.run('up', '--json')).json
+      process.kill(pid, 'SIGSTOP')
+      ends.push(() => isAlive(pid) && process.kill(pid, 'SIGKILL'))
+      const child = at.start(ON, 'call', 'raw.echo', 'n=1')
+      const ended = once(child, 'close')
+      await until('it would notice Ctrl-C', () => {
+        const caught = /^SigCgt:\s*(\w+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? '0'
+        return (BigInt(`0x${caught}`) & 2n) !== 0n
+      })
+      child.kill('SIGINT')
+      expect(await ended).toEqual([130, null])
+      expect(at.pids()).toEqual([])
+      process.kill(pid, 'SIGCONT')
+    },
+  )
 
   it('leaves when its folder is removed, and the next command starts another', async () => {
     const at = scene()
