@@ -4,6 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openTextEmbedder } from '../packages/codebase/dist/index.js'
 import { systemHost } from '../packages/core/dist/host.js'
 import { openBoard } from '../packages/core/dist/index.js'
 import { AuditLog, PermissionGate } from '../packages/core/dist/permissions/index.js'
@@ -12,6 +13,7 @@ import {
   callTool,
   compileSchema,
   describeTool,
+  embeddingText,
   loadZod,
   NameRegistry,
   readToolList,
@@ -19,7 +21,9 @@ import {
   toZod,
 } from '../packages/core/dist/tools/index.js'
 import { linkedPair } from '../packages/core/dist/transports/linked-pair.js'
-import { heldOutQueries, heldOutTools } from './lib/held-out.mjs'
+import { ToolVectors } from '../packages/gateway/dist/index.js'
+import { cacheDir } from '../scripts/lib/on-demand.mjs'
+import { heldOutQueries, heldOutTools, tuningQueries, tuningTools } from './lib/held-out.mjs'
 import { report } from './lib/report.mjs'
 import { pairs } from './lib/schemas.mjs'
 import { listAllTools } from './lib/servers.mjs'
@@ -77,29 +81,63 @@ function recall() {
 
 /** `--held-out`: it installs a dozen servers when it is first asked for. */
 async function heldOutRecall() {
-  const others = [...(await heldOutTools())].flatMap(([server, list]) =>
-    readToolList(list).tools.map((definition) => asSearchable({ server, definition })),
-  )
+  const others = searchables(await heldOutTools())
   const queries = heldOutQueries()
   const withRequests = new Set(queries.flatMap(({ tools }) => tools.map((name) => name.split('.')[0])))
   const own = searchable.filter(({ server }) => !others.some((tool) => tool.server === server))
-  for (const tools of [others.filter(({ server }) => withRequests.has(server)), [...others, ...own]]) {
+  await recallOf('for servers not tuned on', queries, [
+    others.filter(({ server }) => withRequests.has(server)),
+    [...others, ...own],
+  ])
+}
+
+/** `--tuning`: the requests that synonyms and weights were chosen with, over servers of their own. */
+async function tuningRecall() {
+  const others = searchables(await tuningTools())
+  const own = searchable.filter(({ server }) => !others.some((tool) => tool.server === server))
+  await recallOf('for tuning', tuningQueries(), [[...others, ...own]])
+}
+
+const searchables = (lists) =>
+  [...lists].flatMap(([server, list]) =>
+    readToolList(list).tools.map((definition) => asSearchable({ server, definition })),
+  )
+
+/** By words, and by words and the embedding model as `serve` uses it. */
+async function recallOf(which, queries, sets) {
+  const embedder = openTextEmbedder()
+  const vectors = embedder && new ToolVectors({ embedder, file: join(cacheDir(), 'bench-tool-vectors.json') })
+  for (const tools of sets) {
     const index = new ToolIndex(tools)
-    const ranks = queries.map(({ query, tools: right }) =>
-      index.search(query, 10).findIndex(({ name }) => right.includes(name)),
-    )
-    for (const [at, goal] of [
-      [5, '≥ 95 %'],
-      [10, '≥ 98 %'],
+    const texts = tools.map(embeddingText)
+    await vectors?.prepare(texts)
+    for (const [how, nearness] of [
+      ['words', () => undefined],
+      ...(vectors ? [['words and embeddings', (query) => vectors.nearness(query, texts)]] : []),
     ]) {
-      const found = ranks.filter((rank) => rank >= 0 && rank < at).length
-      row(
-        `search: recall@${at}, ${queries.length} requests for servers not tuned on, ${tools.length} tools`,
-        percent(found, queries.length),
-        goal,
-      )
+      const ranks = []
+      for (const { query, tools: right } of queries) {
+        const hits = index.search(query, 10, await nearness(query))
+        ranks.push(hits.findIndex(({ name }) => right.includes(name)))
+        if (process.argv.includes('--missed') && (ranks.at(-1) < 0 || ranks.at(-1) >= 5))
+          console.error(
+            `${how} ${ranks.at(-1)}: ${query} → ${right.join(', ')}; ${hits.map(({ name }) => name).join(' ')}`,
+          )
+      }
+      for (const [at, goal] of [
+        [5, '≥ 95 %'],
+        [10, '≥ 98 %'],
+      ]) {
+        const found = ranks.filter((rank) => rank >= 0 && rank < at).length
+        row(
+          `search by ${how}: recall@${at}, ${queries.length} requests ${which}, ${tools.length} tools`,
+          percent(found, queries.length),
+          goal,
+        )
+      }
     }
   }
+  await vectors?.close()
 }
 
 function searchTime(labelled) {
@@ -274,6 +312,7 @@ async function wholeWay() {
 }
 
 const labelled = recall()
+if (process.argv.includes('--tuning')) await tuningRecall()
 if (process.argv.includes('--held-out')) await heldOutRecall()
 searchTime(labelled)
 conversion()

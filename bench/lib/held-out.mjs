@@ -1,5 +1,6 @@
 // held-out.mjs: tools of servers that the search was never tuned on, as they list them, and requests written from their
-// documentation (held-out-queries.json). The servers are installed when first asked for, pinned, into the cache folder.
+// documentation (held-out-queries.json); and the servers and requests that it was tuned on (tuning-queries.json). The
+// servers are installed when first asked for, pinned, into the cache folder.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onDemand } from '../../scripts/lib/on-demand.mjs'
@@ -64,13 +65,35 @@ const SERVERS = {
   },
 }
 
-export const heldOutQueries = () =>
-  JSON.parse(readFileSync(new URL('./held-out-queries.json', import.meta.url), 'utf8'))
+/** Requests are asked for these while synonyms and weights are chosen, and for those above that have no requests held out. */
+const TUNING = {
+  sentry: { package: '@sentry/mcp-server', version: '0.39.0', args: ['--access-token=none'] },
+  mongodb: { package: 'mongodb-mcp-server', version: '3.0.4', env: { MDB_MCP_TELEMETRY: 'disabled' } },
+  neon: { package: '@neondatabase/mcp-server-neon', version: '0.3.7', args: ['start', 'napi_none'] },
+  kubernetes: { package: 'mcp-server-kubernetes', version: '4.1.7' },
+  launchdarkly: {
+    package: '@launchdarkly/mcp-server',
+    version: '0.6.2',
+    args: ['start', '--api-key', 'api-none'],
+  },
+  chrome: { package: 'chrome-devtools-mcp', version: '1.11.0', args: ['--headless'] },
+  excel: { package: '@negokaz/excel-mcp-server', version: '0.12.0' },
+  ...Object.fromEntries(
+    ['linear', 'asana', 'trello', 'airtable', 'twilio'].map((name) => [name, SERVERS[name]]),
+  ),
+}
+
+const queriesIn = (file) => JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'))
+export const heldOutQueries = () => queriesIn('./held-out-queries.json')
+export const tuningQueries = () => queriesIn('./tuning-queries.json')
 
 /** server → its tools. */
-export async function heldOutTools() {
+export const heldOutTools = () => toolsOf(SERVERS)
+export const tuningTools = () => toolsOf(TUNING)
+
+async function toolsOf(servers) {
   const lists = new Map()
-  for (const [name, server] of Object.entries(SERVERS)) {
+  for (const [name, server] of Object.entries(servers)) {
     const slug = server.package.replace(/^@/, '').replaceAll('/', '-')
     const folder = onDemand(`compat-${slug}-${server.version}`, [`${server.package}@${server.version}`], {
       scripts: false,

@@ -15,6 +15,7 @@ import type { UserLogins } from './user-logins/user-logins.ts'
 import type { NameStore } from './views/name-claims.ts'
 import type { SearchThreshold, ServeMode } from './views/search-mode.ts'
 import type { ToolOverride } from './views/tool-overrides.ts'
+import type { ToolVectors } from './views/tool-vectors.ts'
 import type { Naming } from './views/views.ts'
 
 /** How a gateway presents its board to clients. */
@@ -25,6 +26,8 @@ export interface GatewayOptions {
   readonly searchAbove?: Partial<SearchThreshold>
   /** Tools that are listed in search mode too, beside those that entries load always. */
   readonly always?: Exposure
+  /** Search mode finds tools by meaning too, once their vectors are there. The gateway closes it. */
+  readonly vectors?: ToolVectors | undefined
   /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
   readonly names?: Naming
   /** How the settings say that single tools are shown, by `server.tool` or a pattern. */

@@ -40,6 +40,7 @@ import {
 } from './views/search-mode.ts'
 import { instructions, statusOf, type ToolListing } from './views/status.ts'
 import { ToolOverrides } from './views/tool-overrides.ts'
+import type { ToolVectors } from './views/tool-vectors.ts'
 import { type Naming, type Ref, type ToolRef, type View, ViewBuilder } from './views/views.ts'
 
 /**
@@ -92,6 +93,7 @@ export class Gateway {
   readonly #mode: ServeMode
   readonly #searchAbove: SearchThreshold
   readonly #always: Exposure | undefined
+  readonly #vectors: ToolVectors | undefined
   readonly #searchModes = new WeakMap<View, Map<boolean, SearchMode>>()
   /** Exposures for which `auto` chose to search: a list that shrinks again does not change what clients are shown. */
   readonly #searching = new WeakSet<Exposure>()
@@ -124,6 +126,7 @@ export class Gateway {
     this.#start = options.start ?? 'all'
     this.#searchAbove = { ...SEARCH_ABOVE, ...options.searchAbove }
     this.#always = options.always
+    this.#vectors = options.vectors
     this.knowsNames = (options.nameStore?.known.size ?? 0) > 0
     router.bind((key) => {
       const shared = () => (board.link.configured(key) ? board.link.connection(key) : undefined)
@@ -282,6 +285,7 @@ export class Gateway {
       view,
       ({ server, name, tool }, definition) =>
         tool.alwaysLoad || always?.tool(server, name, tool.name) === true || (isHost && hasUi(definition)),
+      this.#vectors,
     )
     made.set(isHost, search)
     return search
@@ -297,7 +301,9 @@ export class Gateway {
     const view = this.viewOf(client)
     const logins = this.userServers?.loginTools(client, view) ?? []
     const own = [...this.#ownTools.map(({ definition }) => definition), ...logins]
-    const definitions = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
+    const search = this.searchMode(client)
+    search?.warm()
+    const definitions = [...(search?.listed ?? view.tools), ...own]
     const listed = client.asksForTasks
       ? withTaskSupport((server) => this.connectionFor(server, client), view, definitions)
       : definitions
@@ -406,6 +412,7 @@ export class Gateway {
       this.notifications.close()
       this.tasks.close()
       await this.results.close()
+      await this.#vectors?.close()
       await this.instances?.close()
       await this.board.close()
       await this.replicas?.close()

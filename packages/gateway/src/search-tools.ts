@@ -19,7 +19,7 @@ export async function callSearchTool(
   if (params.name === SEARCH_TOOLS) {
     const { query, limit } = given
     if (typeof query !== 'string' || query.trim() === '') return fault('"query" says what you want to do.')
-    return textResult(search.search(query, typeof limit === 'number' ? limit : undefined))
+    return textResult(await search.search(query, typeof limit === 'number' ? limit : undefined))
   }
   if (params.name === DESCRIBE_TOOLS) {
     const { names } = given

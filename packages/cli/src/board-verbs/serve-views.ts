@@ -12,28 +12,52 @@ import {
   narrowed,
   ResultStore,
   type ServeMode,
+  ToolVectors,
 } from '@plugboard/gateway'
 import type { Invocation } from '../context.ts'
 import { exposureOf } from './token-grants.ts'
 
 type ViewOptions = Pick<
   GatewayOptions,
-  'names' | 'mode' | 'searchAbove' | 'always' | 'tools' | 'select' | 'large' | 'results'
+  'names' | 'mode' | 'searchAbove' | 'always' | 'tools' | 'select' | 'large' | 'results' | 'vectors'
 >
 
-export function viewOptions(
+export async function viewOptions(
   invocation: Invocation,
   configuration: Configuration,
   stateDir: string,
-): ViewOptions {
+): Promise<ViewOptions> {
+  const modes = modeOptions(invocation)
   return {
     // The parser has checked the choices.
     names: (invocation.option('names') ?? 'mcp') as Naming,
-    ...modeOptions(invocation),
+    ...modes,
+    ...(modes.mode !== 'all' && { vectors: await openVectors(invocation, stateDir) }),
     tools: configuration.tools,
     select: configuration.gateway.select ?? false,
     large: (invocation.option('large') ?? 'whole') as 'whole' | 'reference',
     results: new ResultStore({ folder: join(stateDir, 'gateway-results'), now: () => invocation.host.now() }),
+  }
+}
+
+/** Search goes by meaning too, with the model of the codebase package, where both are installed and not switched off. */
+async function openVectors({ host, output }: Invocation, stateDir: string): Promise<ToolVectors | undefined> {
+  try {
+    const { embeddingsFrom, openTextEmbedder } = await import('@plugboard/codebase')
+    // Descriptions of tools stay on this machine, whichever model code is searched with.
+    const embedder = embeddingsFrom(host.env)?.kind === 'none' ? undefined : openTextEmbedder()
+    if (!embedder) return undefined
+    return new ToolVectors({
+      embedder,
+      file: join(stateDir, 'tool-vectors.json'),
+      failed: (error) =>
+        output.note(
+          `Tools are found by words alone: ${error instanceof Error ? error.message : String(error)}`,
+        ),
+    })
+  } catch {
+    // The package is not installed, or its settings are for another purpose: words alone.
+    return undefined
   }
 }
 

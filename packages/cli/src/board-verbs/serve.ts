@@ -156,7 +156,7 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
         ...wiring,
       }),
     {
-      ...viewOptions(invocation, configuration, stateFolder(invocation.host)),
+      ...(await viewOptions(invocation, configuration, stateFolder(invocation.host))),
       ask: (invocation.option('ask') ?? 'client') as AskPolicy,
       expose: exposure,
       limits: limitsOf(invocation, configuration),

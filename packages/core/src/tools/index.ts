@@ -44,7 +44,7 @@ export {
   toZod,
   type Zod,
 } from './schema/index.ts'
-export { type SearchableTool, type SearchHit, ToolIndex } from './search-ranking.ts'
+export { embeddingText, type SearchableTool, type SearchHit, ToolIndex } from './search-ranking.ts'
 export {
   type CountedTool,
   type Loading,

@@ -3,7 +3,7 @@
 import { isObject } from '../json.ts'
 import { TOOL_LIMITS } from '../limits.ts'
 import type { JsonSchema } from './definition.ts'
-import { isFaint, queryWords, synonymsOf, wordsOf } from './search-terms.ts'
+import { isFaint, queryWords, spaced, synonymsOf, wordsOf } from './search-terms.ts'
 
 /** What a search needs to know of a tool. */
 export interface SearchableTool {
@@ -41,6 +41,12 @@ const PREFIX_WORTH = 0.6
 const SERVER_NAMED = 1.3
 /** How much of the score depends on the share of query terms found. */
 const COVERAGE = 0.6
+const NAMED_EXACTLY = 1000
+/** What the nearest tool counts, where the best one by words counts 1. */
+const NEARNESS = 1.5
+/** A tool without any of the words is found when it is as near as this. */
+const NEAR_ENOUGH = 0.2
+const EMBEDDED_CHARS = 300
 const LEAD_CHARS = 160
 const BODY_CHARS = 2048
 const QUERY_WORDS = 40
@@ -93,8 +99,31 @@ export class ToolIndex {
     }
   }
 
-  /** The best tools first. A query that names a tool exactly finds it first. */
-  search(query: string, limit: number = TOOL_LIMITS.searchResults): readonly SearchHit[] {
+  /**
+   * The best tools first. A query that names a tool exactly finds it first. `nearness`: how near an embedding model finds each tool to
+   * the query, in the order of the tools.
+   */
+  search(
+    query: string,
+    limit: number = TOOL_LIMITS.searchResults,
+    nearness?: Float32Array,
+  ): readonly SearchHit[] {
+    const scores = this.#wordScores(query)
+    if (nearness) addNearness(scores, nearness)
+    const plain = query.trim().toLowerCase()
+    const hits: { doc: number; score: number }[] = []
+    for (let doc = 0; doc < scores.length; doc++) {
+      let score = scores[doc] ?? 0
+      if (this.#names[doc]?.toLowerCase() === plain) score += NAMED_EXACTLY
+      if (score > 0) hits.push({ doc, score })
+    }
+    hits.sort((a, b) => b.score - a.score || a.doc - b.doc)
+    const most = Math.max(1, Math.min(limit, TOOL_LIMITS.searchResultsMost))
+    return hits.slice(0, most).map(({ doc, score }) => ({ name: this.#names[doc] ?? '', score }))
+  }
+
+  /** By tool; 0 where no word matches. */
+  #wordScores(query: string): Float64Array {
     const asked = queryWords(query.slice(0, TOOL_LIMITS.searchQueryChars)).slice(0, QUERY_WORDS)
     const scores = new Float64Array(this.#names.length)
     const matched = new Float64Array(this.#names.length)
@@ -107,17 +136,12 @@ export class ToolIndex {
         matched[doc] = (matched[doc] ?? 0) + importance
       }
     }
-    const plain = query.trim().toLowerCase()
-    const hits: { doc: number; score: number }[] = []
     for (let doc = 0; doc < scores.length; doc++) {
       let score = (scores[doc] ?? 0) * (1 - COVERAGE + (COVERAGE * (matched[doc] ?? 0)) / (total || 1))
       if (score > 0 && this.#servers[doc]?.every((word) => asked.includes(word))) score *= SERVER_NAMED
-      if (this.#names[doc]?.toLowerCase() === plain) score += 1000
-      if (score > 0) hits.push({ doc, score })
+      scores[doc] = score
     }
-    hits.sort((a, b) => b.score - a.score || a.doc - b.doc)
-    const most = Math.max(1, Math.min(limit, TOOL_LIMITS.searchResultsMost))
-    return hits.slice(0, most).map(({ doc, score }) => ({ name: this.#names[doc] ?? '', score }))
+    return scores
   }
 
   /** For each tool the best match of one query term: itself, or a synonym. */
@@ -150,6 +174,34 @@ export class ToolIndex {
       if (near.length >= 20) break
     }
     return near
+  }
+}
+
+/** What an embedding model reads of a tool. */
+export function embeddingText({
+  server,
+  tool,
+  description,
+}: Omit<SearchableTool, 'inputJsonSchema'>): string {
+  return `${spaced(server)}: ${spaced(tool)}. ${description.slice(0, EMBEDDED_CHARS)}`
+}
+
+/** Adds both on one scale: the best by words counts 1, the nearest `NEARNESS`, an average one nothing. */
+function addNearness(scores: Float64Array, nearness: Float32Array): void {
+  let best = 0
+  let nearest = -1
+  let sum = 0
+  for (let doc = 0; doc < scores.length; doc++) {
+    best = Math.max(best, scores[doc] ?? 0)
+    nearest = Math.max(nearest, nearness[doc] ?? 0)
+    sum += nearness[doc] ?? 0
+  }
+  const mean = sum / (scores.length || 1)
+  if (nearest <= mean) return
+  for (let doc = 0; doc < scores.length; doc++) {
+    const [words = 0, near = 0] = [scores[doc], nearness[doc]]
+    if (words > 0 || near >= NEAR_ENOUGH)
+      scores[doc] = words / (best || 1) + (NEARNESS * (near - mean)) / (nearest - mean)
   }
 }
 

@@ -224,6 +224,11 @@ function split(text: string): string[] {
     .filter((word) => word !== '')
 }
 
+/** An identifier as words. */
+export function spaced(identifier: string): string {
+  return split(identifier).join(' ')
+}
+
 /** The terms of a text, without stop words, stemmed, in order. */
 export function wordsOf(text: string): string[] {
   const words: string[] = []

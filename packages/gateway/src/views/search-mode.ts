@@ -2,9 +2,10 @@
 // to call them, and the few that are always listed. The list does not depend on what the servers have, so that a prompt
 // cache that holds it stays valid.
 import { TOOL_LIMITS } from '@plugboard/core/limits'
-import { ToolIndex, toolTokens } from '@plugboard/core/tools'
+import { embeddingText, type SearchableTool, ToolIndex, toolTokens } from '@plugboard/core/tools'
 import { isObject, type Json } from '../json-rpc.ts'
 import { isFor } from './apps.ts'
+import type { ToolVectors } from './tool-vectors.ts'
 import type { ToolRef, View } from './views.ts'
 
 /** List every tool, list three tools that search and call the others, or decide by their number and cost. */
@@ -87,13 +88,19 @@ export class SearchMode {
   /** What `tools/list` returns. */
   readonly listed: readonly Json[]
   readonly #view: View
-  #index: ToolIndex | undefined
+  readonly #vectors: ToolVectors | undefined
+  #index: { readonly words: ToolIndex; readonly texts: readonly string[] } | undefined
   #definitions: ReadonlyMap<string, Json> | undefined
   #tokens: { readonly all: number; readonly listed: number } | undefined
 
-  /** `always`: tools that are listed beside the search tools. */
-  constructor(view: View, always: (tool: ToolRef, definition: Json) => boolean) {
+  /** `always`: tools that are listed beside the search tools. `vectors`: search goes by meaning too. */
+  constructor(
+    view: View,
+    always: (tool: ToolRef, definition: Json) => boolean,
+    vectors?: ToolVectors | undefined,
+  ) {
     this.#view = view
+    this.#vectors = vectors
     const direct = view.tools.filter((definition) => {
       const name = String(definition.name)
       const ref = view.tool(name)
@@ -117,10 +124,17 @@ export class SearchMode {
     return this.#view.tools.length
   }
 
+  /** Begins to make the vectors of its tools: a client that lists the search tools will search. */
+  warm(): void {
+    if (this.#vectors) void this.#vectors.prepare(this.#indexed().texts)
+  }
+
   /** The best tools for a query, one line each. */
-  search(query: string, limit: number = TOOL_LIMITS.searchResults): string {
+  async search(query: string, limit: number = TOOL_LIMITS.searchResults): Promise<string> {
     const most = Math.min(Math.max(1, Math.floor(limit)), TOOL_LIMITS.searchResultsMost)
-    const hits = this.#hits(query, most)
+    const asked = query.slice(0, TOOL_LIMITS.searchQueryChars)
+    const nearness = await this.#vectors?.nearness(asked, this.#indexed().texts)
+    const hits = this.#hits(query, most, nearness)
     const found = hits.length > 0 ? hits : this.#toolsOf(query.trim().toLowerCase()).slice(0, most)
     if (found.length === 0)
       return `No tool matches. Try other words, or the name of a server: ${this.#servers().join(', ')}.`
@@ -149,15 +163,21 @@ export class SearchMode {
     return parts.join('\n')
   }
 
-  #hits(query: string, limit: number): readonly Json[] {
+  #hits(query: string, limit: number, nearness?: Float32Array): readonly Json[] {
     const byName = this.#byName()
-    this.#index ??= new ToolIndex(
-      [...byName.keys()].flatMap((name) => searchable(name, this.#view.tool(name))),
-    )
-    return this.#index.search(query, limit).flatMap(({ name }): readonly Json[] => {
-      const definition = byName.get(name)
-      return definition ? [definition] : []
-    })
+    return this.#indexed()
+      .words.search(query, limit, nearness)
+      .flatMap(({ name }): readonly Json[] => {
+        const definition = byName.get(name)
+        return definition ? [definition] : []
+      })
+  }
+
+  #indexed(): { readonly words: ToolIndex; readonly texts: readonly string[] } {
+    if (this.#index) return this.#index
+    const tools = [...this.#byName().keys()].flatMap((name) => searchable(name, this.#view.tool(name)))
+    this.#index = { words: new ToolIndex(tools), texts: tools.map(embeddingText) }
+    return this.#index
   }
 
   #byName(): ReadonlyMap<string, Json> {
@@ -183,7 +203,7 @@ export class SearchMode {
   }
 }
 
-function searchable(name: string, ref: ToolRef | undefined) {
+function searchable(name: string, ref: ToolRef | undefined): readonly SearchableTool[] {
   if (!ref) return []
   const { tool, server } = ref
   const { description, inputJsonSchema } = tool
