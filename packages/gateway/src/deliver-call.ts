@@ -19,7 +19,7 @@ import {
   selectFrom,
   written,
 } from './results/result-value.ts'
-import { RESULTS_URI } from './views/resource-uris.ts'
+import { keptResultOf, keptResultUri } from './views/resource-uris.ts'
 import { SELECT_ARGUMENT, type ToolRef } from './views/views.ts'
 
 const PREVIEW_CHARS = 2000
@@ -66,7 +66,7 @@ export async function deliverDirectCall(
 
 /** A part of a result that was kept back, by its address. */
 export async function readKept(gateway: Gateway, uri: string, request: ClientRequest): Promise<ResultValue> {
-  const [id = '', query = ''] = uri.slice(RESULTS_URI.length).split('?', 2)
+  const { id = '', query = '' } = keptResultOf(uri) ?? {}
   const stored = await gateway.results.get(request.client.owner, id)
   if (!stored) throw new NotFound('resource', uri)
   const parameters = new URLSearchParams(query)
@@ -175,7 +175,7 @@ function keptText(gateway: Gateway, tool: ToolRef, result: Json, request: Client
   const id = gateway.results.put(request.client.owner, { server: tool.server, tool: tool.name, result })
   return id === undefined
     ? ''
-    : ` The whole result is at ${RESULTS_URI}${id} for ${minutes(gateway)} minutes: add ?select= or ?range=${byCall(gateway, request)}.`
+    : ` The whole result is at ${keptResultUri(id, gateway.replicas?.id)} for ${minutes(gateway)} minutes: add ?select= or ?range=${byCall(gateway, request)}.`
 }
 
 function shapeText(value: ResultValue): string {
@@ -188,7 +188,7 @@ function shapeText(value: ResultValue): string {
 function referred(gateway: Gateway, tool: ToolRef, result: Json, request: ClientRequest): Json | undefined {
   const id = gateway.results.put(request.client.owner, { server: tool.server, tool: tool.name, result })
   if (id === undefined) return undefined
-  const uri = `${RESULTS_URI}${id}`
+  const uri = keptResultUri(id, gateway.replicas?.id)
   const value = resultValue(result)
   const text = written(value)
   const { count, unit } = extentOf(value)

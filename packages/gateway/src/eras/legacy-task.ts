@@ -43,6 +43,7 @@ export class LegacyTask implements ClientRequest, TaskWork, ListeningWork {
 
   run(task: ClientTask, work: Promise<Json>): void {
     this.#task = task
+    task.onChange(() => this.client.notify('notifications/tasks/status', task.legacySummary()))
     work.then(
       (result) => task.ended({ result }),
       (error: unknown) => task.ended({ error }),

@@ -8,6 +8,7 @@ import { isUnreachable } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Id, isObject, type Json, META, metaOf, RPC } from '../json-rpc.ts'
 import type { Interest } from '../routing/notifications.ts'
+import type { ClientTask } from '../tasks/client-task.ts'
 import { missingTasks } from '../tasks/task-methods.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 import type { ModernChannel } from './modern-call.ts'
@@ -29,6 +30,7 @@ export class Subscriptions {
     if (!isObject(notifications)) throw new InvalidInput('"notifications" says what to listen to.')
     if (notifications.taskIds !== undefined && !client.capabilities.tasks) throw missingTasks()
     const uris = urisOf(notifications)
+    const tasks = this.#tasksOf(notifications, client)
     const over = new AbortController()
     const slot = this.#quota.tryAcquire(channel.owner, () => over.abort())
     if (!slot)
@@ -43,9 +45,16 @@ export class Subscriptions {
       const interest = interestOf(notifications, followed)
       const notify = (method: string, what: Json) =>
         channel.notify(method, { ...what, _meta: { ...metaOf(what), [META.subscriptionId]: id } })
-      notify('notifications/subscriptions/acknowledged', { notifications: acknowledged(interest, uris) })
+      notify('notifications/subscriptions/acknowledged', {
+        notifications: {
+          ...acknowledged(interest, uris),
+          ...(tasks.length > 0 && { taskIds: tasks.map((task) => task.id) }),
+        },
+      })
+      for (const task of tasks) stops.push(task.onChange(() => notify('notifications/tasks', task.details())))
       stops.push(this.#gateway.notifications.add({ interest, exposure: channel.exposure, notify }))
-      const hears = interest.tools || interest.resources || interest.prompts || followed.size > 0
+      const { tools, resources, prompts } = interest
+      const hears = tools || resources || prompts || followed.size > 0 || tasks.length > 0
       if (hears && !over.signal.aborted)
         await new Promise((done) => over.signal.addEventListener('abort', done, { once: true }))
       return { _meta: { [META.subscriptionId]: id } }
@@ -64,6 +73,14 @@ export class Subscriptions {
 
   close(): void {
     for (const owner of [...this.#open.keys()]) this.endOf(owner)
+  }
+
+  /** Those that the client has, here; the acknowledgement says which. */
+  #tasksOf({ taskIds }: Json, client: Client): readonly ClientTask[] {
+    if (!Array.isArray(taskIds)) return []
+    if (taskIds.length > GATEWAY_LIMITS.subscriptionsPerClient)
+      throw new InvalidInput('Too many tasks are followed.')
+    return [...new Set(taskIds)].flatMap((id) => this.#gateway.tasks.find(id, client) ?? [])
   }
 
   async #followAll(

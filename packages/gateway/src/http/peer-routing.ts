@@ -7,6 +7,7 @@ import type { Gateway } from '../gateway.ts'
 import { type Incoming, isObject, type Json } from '../json-rpc.ts'
 import { PASSPORT_HEADER, passOn } from '../replicas/pass-on.ts'
 import { replicaOfTask } from '../tasks/task-store.ts'
+import { keptResultOf } from '../views/resource-uris.ts'
 import type { View } from '../views/views.ts'
 import { replicaOf } from './replay.ts'
 
@@ -24,10 +25,20 @@ export function replicaForMessage(
   const { method, params } = incoming.message
   const { requestState } = params
   if (method.startsWith('tasks/')) return replicaOfTask(params.taskId)
+  if (method === 'subscriptions/listen') return replicaOfListening(params)
+  const kept =
+    keptResultOf(params.uri) ?? keptResultOf(isObject(params.arguments) ? params.arguments.name : '')
+  if (kept) return kept.replica
   const suspended = requestState === undefined ? undefined : processOf(gateway.keys, requestState)
   if (suspended !== undefined || !gateway.instances) return suspended
   const server = serverOf(gateway.view(client.exposure), method, params)
   return server === undefined ? undefined : gateway.instances.elsewhere(server, client)
+}
+
+/** News of tasks come from the replica that runs them, all other news from any. */
+function replicaOfListening({ notifications }: Json): string | undefined {
+  const taskIds = isObject(notifications) ? notifications.taskIds : undefined
+  return Array.isArray(taskIds) ? replicaOfTask(taskIds[0]) : undefined
 }
 
 /** The server that a request goes to, as far as its name says so. */

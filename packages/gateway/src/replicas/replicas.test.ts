@@ -1,10 +1,23 @@
 // Several gateways that share one store, in one process, with clients whose every request goes to the next one. `npm run replicas` does
 // the same with processes, nginx and Redis.
+import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { legacySession, modern, rawSession } from '../../../../test/support/gateway.ts'
-import { firstText, folder, makeGateway, onEnd, seenIn, serve, until, upstream } from '../fixtures/kit.ts'
-import { type Gateway, type HttpHandle, KeyRing } from '../index.ts'
+import {
+  firstText,
+  folder,
+  makeGateway,
+  modernListen,
+  modernRequest,
+  onEnd,
+  seenIn,
+  serve,
+  stdio,
+  until,
+  upstream,
+} from '../fixtures/kit.ts'
+import { type Gateway, type GatewayOptions, type HttpHandle, KeyRing } from '../index.ts'
 import { freshKey } from '../sealing/key-ring.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { Replicas } from './replicas.ts'
@@ -20,14 +33,20 @@ interface Running {
   readonly all: readonly { readonly gateway: Gateway; readonly handle: HttpHandle; readonly dir: string }[]
 }
 
-async function running(count: number, era: 'legacy' | 'modern'): Promise<Running> {
+async function running(
+  count: number,
+  era: 'legacy' | 'modern',
+  servers = (dir: string) => [upstream('one', era, dir)],
+  options: GatewayOptions = {},
+): Promise<Running> {
   const store = new MemoryStore()
   const keys = new KeyRing([freshKey()])
   const all: Running['all'][number][] = []
   for (let n = 0; n < count; n++) {
     const dir = folder()
     const replicas = new Replicas(store, keys)
-    const gateway = await makeGateway([upstream('one', era, dir)], {
+    const gateway = await makeGateway(servers(dir), {
+      ...options,
       keys,
       replicas,
       spent: new SharedSpentIds(store),
@@ -72,6 +91,59 @@ async function connectRoundRobin({ all }: Running, era: 'legacy' | 'modern', hea
 const PAIRS = (['legacy', 'modern'] as const).flatMap((client) =>
   (['legacy', 'modern'] as const).map((server) => ({ client, server })),
 )
+
+describe('a task', () => {
+  const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} }, elicitation: { form: {} } }
+  const job = fileURLToPath(new URL('../fixtures/legacy-tasks.mjs', import.meta.url))
+
+  it('of one replica is polled, answered, followed and cancelled at the other, by its owner alone', async () => {
+    const { all } = await running(2, 'legacy', () => [stdio('l', [job], { SUPPORT: 'required' })])
+    const [here, there] = all.map(({ handle }) => handle.url)
+    const at = (url = '', method: string, params: Record<string, unknown>, token = ADA) =>
+      modernRequest(url, method, params, { token, capabilities: TASKS })
+    const start = async (args: object) =>
+      (await at(here, 'tools/call', { name: 'mcp__l__job', arguments: args }))['taskId']
+    const taskId = await start({ ask: true })
+    const told = modernListen(there ?? '', { taskIds: [taskId] }, { token: ADA, capabilities: TASKS })
+    await until(() => told.length > 0)
+    expect(told[0]?.params).toMatchObject({ notifications: { taskIds: [taskId] } })
+    let task: Record<string, unknown> = {}
+    await until(async () => {
+      task = await at(there, 'tasks/get', { taskId })
+      return task['status'] === 'input_required'
+    }, 20_000)
+    expect(await at(there, 'tasks/get', { taskId }, EVE)).toMatchObject({ error: { code: -32602 } })
+    const [key = ''] = Object.keys(task['inputRequests'] as object)
+    const inputResponses = { [key]: { action: 'accept', content: { confirm: true } } }
+    await at(there, 'tasks/update', { taskId, inputResponses })
+    await until(() => told.some(({ params }) => params?.['status'] === 'completed'), 20_000)
+    const other = await start({ forever: true })
+    await at(there, 'tasks/cancel', { taskId: other })
+    expect(await at(here, 'tasks/get', { taskId: other })).toMatchObject({ status: 'cancelled' })
+  }, 60_000)
+})
+
+it('a large result of one replica is read at the other, in parts, by its owner alone', async () => {
+  const tables = fileURLToPath(new URL('../fixtures/tables.mjs', import.meta.url))
+  const cluster = await running(2, 'legacy', () => [stdio('t', [tables])], { mode: 'search' })
+  const [here, there] = cluster.all.map(({ handle }) => handle.url)
+  const read = (url = '', method: string, params: Record<string, unknown>, token = ADA) =>
+    modernRequest(url, method, params, { token })
+  const large = { name: 'mcp__t__rows', arguments: { count: 5000 } }
+  const kept = await read(here, 'tools/call', { name: 'call_tool', arguments: large })
+  const [uri = ''] = /plugboard:\/\/results\/[\w.-]+/.exec(JSON.stringify(kept)) ?? []
+  expect(uri).toMatch(/results\/[0-9a-f]{12}\./)
+  for (const url of [here, there]) {
+    const part = await read(url, 'resources/read', { uri: `${uri}?range=1-1` })
+    expect(part).toMatchObject({ contents: [{ text: expect.stringMatching(/./) }] })
+    const called = await read(url, 'tools/call', {
+      name: 'call_tool',
+      arguments: { name: `${uri}?range=1-1` },
+    })
+    expect(called['isError']).not.toBe(true)
+    expect(await read(url, 'resources/read', { uri }, EVE)).toHaveProperty('error')
+  }
+})
 
 describe('replicas behind round robin', () => {
   it.each(PAIRS)(

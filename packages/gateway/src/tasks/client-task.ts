@@ -28,7 +28,9 @@ export class ClientTask {
   readonly ttlMs: number
   readonly #created = Date.now()
   readonly #waiters = new Set<() => void>()
+  readonly #listeners = new Set<() => void>()
   #changed = this.#created
+  #told = ''
   #said: TaskState | undefined
   #outcome: TaskOutcome | undefined
   #isCancelled = false
@@ -67,6 +69,20 @@ export class ClientTask {
 
   touched(): void {
     this.#changed = Date.now()
+    const state = JSON.stringify([
+      this.status,
+      this.#said?.statusMessage,
+      Object.keys(this.work.inputRequests()),
+    ])
+    if (state === this.#told) return
+    this.#told = state
+    for (const tell of [...this.#listeners]) tell()
+  }
+
+  /** Called when its status, its message or its questions change. Returns what ends it. */
+  onChange(tell: () => void): () => void {
+    this.#listeners.add(tell)
+    return () => this.#listeners.delete(tell)
   }
 
   ended(outcome: TaskOutcome): void {

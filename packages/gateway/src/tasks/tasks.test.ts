@@ -7,6 +7,7 @@ import {
   connect,
   firstText,
   makeGateway,
+  modernListen,
   modernRequest,
   rawRequest,
   serve,
@@ -130,6 +131,45 @@ describe('a client of 2026-07-28', () => {
       expect(await modernClient(url).send(method, {})).toMatchObject({ error: { code: -32601 } })
   })
 
+  it('that listens is told each state of its task once, and of no task of another owner', async () => {
+    const { url } = await endpoint()
+    const { send } = modernClient(url)
+    const { taskId } = await send('tools/call', { name: 'mcp__l__job', arguments: { ask: true } })
+    const listen = (who: string) =>
+      modernListen(
+        url,
+        { taskIds: [taskId, 'x'] },
+        { token: `the-token-of-${who}`, capabilities: CAPABILITIES },
+      )
+    const told = listen('ann')
+    const foreign = listen('bob')
+    await until(() => told.length > 0 && foreign.length > 0)
+    const acknowledged = 'notifications/subscriptions/acknowledged'
+    expect(told[0]).toMatchObject({ method: acknowledged, params: { notifications: { taskIds: [taskId] } } })
+    expect(foreign[0]?.params).toMatchObject({ notifications: {} })
+    await until(async () => (await send('tasks/get', { taskId }))['status'] === 'input_required', 20_000)
+    const { inputRequests } = await send('tasks/get', { taskId })
+    const [key = ''] = Object.keys(inputRequests as Json)
+    const inputResponses = { [key]: { action: 'accept', content: { confirm: true } } }
+    await send('tasks/update', { taskId, inputResponses })
+    await until(() => told.at(-1)?.params?.['status'] === 'completed', 20_000)
+    const last = told.at(-1)
+    expect(last).toMatchObject({
+      method: 'notifications/tasks',
+      params: { taskId, ttlMs: expect.any(Number), result: { content: expect.any(Array) } },
+    })
+    // The same as a poll would have given.
+    const { resultType, ...polled } = await send('tasks/get', { taskId })
+    const { _meta, ...pushed } = last?.params ?? {}
+    expect(pushed).toEqual(polled)
+    expect(_meta).toBeDefined()
+    const states = told
+      .slice(1)
+      .map(({ params }) => JSON.stringify([params?.['status'], params?.['statusMessage']]))
+    for (const [at, state] of states.entries()) expect(state).not.toBe(states[at - 1])
+    expect(JSON.stringify(foreign)).not.toContain(String(taskId))
+  })
+
   it('cancels the task of the server with its own', async () => {
     const { url, log } = await endpoint([legacy()])
     const { send } = modernClient(url)
@@ -163,6 +203,24 @@ describe('a client of 2025-11-25', () => {
       expect(await send('tasks/get', { taskId })).toMatchObject({ taskId, status: 'completed' })
     },
   )
+
+  it('is told the states of its task', async () => {
+    const { url } = await endpoint()
+    const { client, send } = await legacyClient(url)
+    const told: Json[] = []
+    client.fallbackNotificationHandler = async ({ method, params }) => {
+      if (method === 'notifications/tasks/status') told.push(params as Json)
+    }
+    const { task } = (await send('tools/call', {
+      name: 'mcp__l__job',
+      arguments: { ask: true },
+      task: {},
+    })) as { task: Json }
+    await send('tasks/result', { taskId: task['taskId'] })
+    await until(() => told.some(({ status }) => status === 'completed'))
+    expect(told.at(-1)).toMatchObject({ taskId: task['taskId'], ttl: expect.any(Number) })
+    expect(told.map(({ status }) => status)).toContain('input_required')
+  })
 
   it('lists its own tasks, and no others', async () => {
     const { url } = await endpoint()

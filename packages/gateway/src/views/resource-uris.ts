@@ -6,8 +6,9 @@ const PREFIX = 'plugboard://'
 const UI_SCHEME = 'ui://'
 const UI_PREFIX = 'ui://plugboard/'
 export const STATUS_URI = 'plugboard://status'
-/** What follows is the id of a result that was kept back. */
-export const RESULTS_URI = 'plugboard://results/'
+const RESULTS_URI = 'plugboard://results/'
+/** The replica that has the result, where there are several, and its id there. */
+const KEPT_RESULT = /^plugboard:\/\/results\/(?:([0-9a-f]{12})\.)?([\w-]{22})(?:\?(.*))?$/s
 
 export interface ResourceUri {
   readonly server: string
@@ -40,7 +41,19 @@ export function fromPublic(uri: string): ResourceUri | undefined {
 
 /** A result that was kept back. A server may be called "results" too, but then a URI with a scheme follows. */
 export function isKeptResult(uri: string): boolean {
-  return uri.startsWith(RESULTS_URI) && /^[\w-]{22}(?:\?|$)/.test(uri.slice(RESULTS_URI.length))
+  return KEPT_RESULT.test(uri)
+}
+
+export function keptResultUri(id: string, replica: string | undefined): string {
+  return `${RESULTS_URI}${replica === undefined ? '' : `${replica}.`}${id}`
+}
+
+/** The parts of the address of a result that was kept back. */
+export function keptResultOf(
+  uri: unknown,
+): { readonly replica: string | undefined; readonly id: string; readonly query: string } | undefined {
+  const [, replica, id = '', query = ''] = (typeof uri === 'string' && KEPT_RESULT.exec(uri)) || []
+  return id === '' ? undefined : { replica, id, query }
 }
 
 /** Could the URI have been made from the template? Variables stand for any text; nothing else is understood. */

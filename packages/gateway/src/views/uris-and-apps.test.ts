@@ -30,6 +30,8 @@ describe('a public address', () => {
   it.each([
     [`plugboard://results/${'a'.repeat(22)}`, true],
     [`plugboard://results/${'a'.repeat(22)}?from=1`, true],
+    [`plugboard://results/0123456789ab.${'a'.repeat(22)}?from=1`, true],
+    [`plugboard://results/0123456789AB.${'a'.repeat(22)}`, false],
     [`plugboard://results/${'a'.repeat(23)}`, false],
     ['plugboard://results/test://x', false],
     [`x://results/${'a'.repeat(22)}`, false],
