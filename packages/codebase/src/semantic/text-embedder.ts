@@ -13,7 +13,14 @@ export interface TextEmbedder {
   close(): Promise<void>
 }
 
-/** Undefined when the model was not installed. The thread starts with the first text. */
+/**
+ * The model that comes with the install. Undefined when it was left out. Its thread starts with the first text.
+ *
+ * @example
+ * const embedder = openTextEmbedder()
+ * console.log((await embedder?.embed('reads a file'))?.length) // 384
+ * await embedder?.close()
+ */
 export function openTextEmbedder(): TextEmbedder | undefined {
   if (modelFolder() === undefined) return undefined
   let thread: Thread<SemanticRequest, SemanticReply> | undefined

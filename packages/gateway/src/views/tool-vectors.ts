@@ -13,6 +13,7 @@ export interface TextEmbedder {
   close(): Promise<void>
 }
 
+/** Which model makes the vectors, and where they are kept. */
 export interface ToolVectorsOptions {
   readonly embedder: TextEmbedder
   /** Where vectors are kept; without it in memory alone. */
@@ -28,6 +29,17 @@ const QUERY_MS = 500
 /** One byte a number: the numbers of a vector of length 1 with hundreds of them are small. */
 const SCALE = 400
 
+/**
+ * Vectors of tools, so that search mode finds them by meaning too.
+ *
+ * @example
+ * const embed = async (text: string) => new Float32Array([Math.min(1, text.length)])
+ * const vectors = new ToolVectors({ embedder: { id: 'length', dimensions: 1, embed, close: async () => {} } })
+ * const texts = ['files: read. Reads a file.']
+ * await vectors.prepare(texts)
+ * console.log((await vectors.nearness('show a file', texts))?.length) // 1
+ * await vectors.close()
+ */
 export class ToolVectors {
   readonly #embedder: TextEmbedder
   readonly #file: string | undefined
