@@ -159,7 +159,7 @@ describe('a client of 2026-07-28', () => {
       params: { taskId, ttlMs: expect.any(Number), result: { content: expect.any(Array) } },
     })
     // The same as a poll would have given.
-    const { resultType, ...polled } = await send('tasks/get', { taskId })
+    const { resultType, _meta: stamp, ...polled } = await send('tasks/get', { taskId })
     const { _meta, ...pushed } = last?.params ?? {}
     expect(pushed).toEqual(polled)
     expect(_meta).toBeDefined()
