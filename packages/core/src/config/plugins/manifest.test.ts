@@ -202,7 +202,7 @@ describe('the variables of a manifest', () => {
       ...node({
         command: '${user_config.c}',
         args: ['${user_config.g}', '-${user_config.g}', '${HOME}', 'user_config.not'],
-        env: { E: '${user_config.e}' },
+        env: { E: '${user_config.e}', O: '${user_config.odd}' },
       }),
       user_config: { known: {}, odd: 'text' },
     }
@@ -212,7 +212,7 @@ describe('the variables of a manifest', () => {
       path: `user_config.${key}`,
       message: `The manifest uses "${key}" without defining it.`,
     })
-    expect(readManifest(manifest, {}, LINUX).diagnostics).toStrictEqual(['c', 'g', 'e'].map(ghost))
+    expect(readManifest(manifest, {}, LINUX).diagnostics).toStrictEqual(['c', 'g', 'e', 'odd'].map(ghost))
   })
 })
 
