@@ -42,9 +42,9 @@ import {
   type ToolActions,
   type ToolResult,
 } from '../tools/index.ts'
+import { type TaskOptions, taskResult } from '../tools/legacy-tasks.ts'
+import { callSender, sendCall } from '../tools/send-call.ts'
 import { AcceptedDefinitions } from './accepted-definitions.ts'
-import { type TaskOptions, taskResult } from './legacy-tasks.ts'
-import { callSender, sendCall } from './send-call.ts'
 import { isExpected } from './servers.ts'
 import { UrlElicitations } from './url-elicitations.ts'
 

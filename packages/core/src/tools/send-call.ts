@@ -5,7 +5,7 @@ import { signalOf } from '../connection/direct-call.ts'
 import type { RequestOptions } from '../connection/requests.ts'
 import type { Json } from '../connection/server-info.ts'
 import type { Host } from '../host.ts'
-import type { CallPorts } from '../tools/index.ts'
+import type { CallPorts } from './call.ts'
 import { callAsTask, runsAsTask, type TaskOptions } from './legacy-tasks.ts'
 
 /** The `send` of the call pipeline. */
