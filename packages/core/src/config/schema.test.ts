@@ -314,7 +314,7 @@ describe('what a fault says', () => {
       { type: 'http', url },
       ['url: the URL carries a user name or password | Put credentials into "headers", from a ${VARIABLE}.'],
     ]),
-    [{ type: 'ws', url: 'https://a' }, [expect.stringContaining('cannot have a ftp: URL | Expected ')]],
+    [{ type: 'ws', url: 'ftp://a' }, [expect.stringContaining('cannot have a ftp: URL | Expected ')]],
     [{ type: 'sdk', url: 'x' }, [expect.stringContaining('url: unknown key "url"')]],
     [
       { ...remote, command: 'x' },
