@@ -18,6 +18,13 @@ const connected = (era: string, capabilities: object = { logging: {} }) => ({
   session: { era, capabilities },
 })
 
+interface Wish {
+  readonly exposure?: Exposure
+  readonly uris?: Readonly<Record<string, ResourceUri>>
+  readonly tools?: boolean
+  readonly resources?: boolean
+}
+
 function setup(states: Record<string, object> = { one: connected('legacy') }) {
   const handlers = new Map<string, (event: never) => void>()
   const sent: unknown[] = []
@@ -54,8 +61,14 @@ function setup(states: Record<string, object> = { one: connected('legacy') }) {
   }
   const keys: string[] = []
   const router = {
-    aboutCall: (key: string) => (keys.push(key), about.current),
-    clientOf: (key: string) => (keys.push(key), about.client),
+    aboutCall: (key: string) => {
+      keys.push(key)
+      return about.current
+    },
+    clientOf: (key: string) => {
+      keys.push(key)
+      return about.client
+    },
   }
   // Only what the hub uses of a board and a router is here.
   const hub = new NotificationHub(
@@ -64,10 +77,7 @@ function setup(states: Record<string, object> = { one: connected('legacy') }) {
     (exposure) => exposure === flags.whole,
   )
   const emit = (kind: string, event: object = {}) => handlers.get(kind)?.(event as never)
-  const listen = (
-    name: string,
-    { exposure = EVERYTHING as Exposure, uris = {} as Record<string, ResourceUri>, ...wants } = {},
-  ) =>
+  const listen = (name: string, { exposure = EVERYTHING, uris = {}, ...wants }: Wish = {}) =>
     hub.add({
       exposure,
       interest: {
@@ -172,9 +182,10 @@ describe('the status', () => {
     listen('all', { uris })
     listen('part', { uris, exposure: readExposure(['two.x']) })
     listen('not following')
-    const told = (kind: string, event: object) => (
-      emit(kind, event), settled().map((one) => (one as string[])[0])
-    )
+    const told = (kind: string, event: object) => {
+      emit(kind, event)
+      return settled().map((one) => (one as string[])[0])
+    }
     const down = { state: { kind: 'failed' } }
     expect(told('state', { server: 'one', ...down })).toEqual(['all'])
     expect(told('state', { server: 'two', ...down })).toEqual(['all', 'part'])
