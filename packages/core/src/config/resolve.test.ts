@@ -629,7 +629,7 @@ describe('a url with variables', () => {
 describe('whose a server is', () => {
   it('is the repository’s when the file that the user named lies in the project', () => {
     const author = (fromProject: boolean) =>
-      resolve([doc('dynamic', { a: cmd('x') }, {}, { fromProject })]).servers[0]?.author
+      resolve([doc('dynamic', { a: cmd('x') }, {}, fromProject ? { fromProject } : {})]).servers[0]?.author
     expect([author(true), author(false)]).toEqual(['repository', 'user'])
   })
 
