@@ -13,6 +13,7 @@ import {
   type XaaSettings,
 } from '@plugboard/core/auth'
 import { visible } from '@plugboard/core/text/escape-controls'
+import type { User } from '../access/access.ts'
 import { isObject } from '../json-rpc.ts'
 import type { LoginAttempt, LoginVisit } from './login-attempts.ts'
 import { callbackUrl, type LoginPage, LoginPages, type LoginSteps } from './login-pages.ts'
@@ -80,11 +81,21 @@ function askPage({ server, user }: LoginAttempt, ticket: string, gateway: string
     status: 200,
     title: `Log in to "${shown}" for ${name}`,
     lines: [
+      whoIs(user),
       `The user ${name} of the gateway ${gateway} will be able to use what you log in with on the next page.`,
       `Go on only if you are ${name} and your own client gave you this address. If another person sent it to you, close this page: that person would get access to your account.`,
     ],
     form: { ticket, button: `I am ${name}: log in to ${shown}` },
   }
+}
+
+/** Several users can have one name: what else is known of the user tells them apart. */
+function whoIs({ name, email, issuer, subject, key }: User): string {
+  const known =
+    issuer === undefined || subject === undefined
+      ? [`the token with the key ${key.slice(0, 12)}`]
+      : [...(email === undefined ? [] : [visible(email)]), `${visible(subject)} at ${visible(issuer)}`]
+  return `This login is for the user ${visible(name)}: ${known.join(', ')}.`
 }
 
 /** The identity provider that can say who the user of this browser is. Single sign-on at the same provider says it itself. */
