@@ -14,6 +14,8 @@ import {
   readLastUses,
   readNamedTokens,
   serveAdmin,
+  tokenUserKey,
+  UserDirectory,
 } from '@plugboard/gateway'
 import type { AdminPage } from '@plugboard/resident'
 import type { Invocation } from '../context.ts'
@@ -43,16 +45,19 @@ export async function openAdmin(
     handle.applyAccess(users.identity.withdraw(withdrawn)),
   )
   await revocations.read()
+  const directory = new UserDirectory(replicas?.store, keys, () => users.identity.users())
   const actions = new AdminActions({
     gateway,
     revocations,
     sessions: () => handle.sessions(),
     endSession: (sid) => handle.endSession(sid),
     users: () => users.identity.users(),
+    known: () => directory.list(),
+    issuers: () => users.identity.issuers,
     metrics: () => handle.metrics(),
     ...recordsFor(invocation, file),
   })
-  if (!admin || !file) return async () => undefined
+  if (!admin || !file) return async () => directory.close()
   const token = await adminToken(invocation, file, 'make')
   let page: AdminPage | undefined
   const served = await serveAdmin({
@@ -77,7 +82,10 @@ export async function openAdmin(
     invocation.output.note(
       `Page: ${page.address()}\nThe address works once, within five minutes; later, sign in there with the token.`,
     )
-  return () => served.close()
+  return async () => {
+    directory.close()
+    await served.close()
+  }
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
@@ -116,6 +124,7 @@ function recordsFor(invocation: Invocation, file: GatewayFile | undefined) {
       const uses = await readLastUses(path)
       return (await readNamedTokens(path)).map(({ id, name, role, created, expires }) => ({
         name,
+        key: tokenUserKey({ id }),
         created,
         ...(role !== undefined && { role }),
         ...(expires !== undefined && { expires }),

@@ -35,6 +35,8 @@ export interface User {
   readonly subject?: string
   /** As the provider says, unless it says that the address was not verified. */
   readonly email?: string
+  /** Of the token, where tokens of this provider are exchanged for others: they say what the exchange may give. */
+  readonly scopes?: readonly string[]
 }
 
 export interface AuthorizedClient {
