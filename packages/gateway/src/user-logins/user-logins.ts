@@ -364,7 +364,6 @@ export class UserLogins {
       server === SIGN_ON
         ? own.filter(({ bySignOn }) => bySignOn)
         : own.filter((one) => named.includes(one) || (signsOn && one.server === SIGN_ON))
-    if (ended.length === 0 && !(await this.#sealed.forget(user.key, server))) return undefined
     for (const { server: name, variant } of ended) {
       const configured = this.#board?.link.configured(name)
       const context = this.contextOf({ roles: [], ...user }, variant)
@@ -372,13 +371,14 @@ export class UserLogins {
       if (configured && isRemote(configured)) await logout(configured, context).catch(() => undefined)
     }
     const servers = [...new Set(ended.map((one) => one.server))]
-    if (server === undefined) await this.#sealed.forget(user.key)
-    else for (const name of new Set([server, ...servers])) await this.#sealed.forget(user.key, name)
+    const names = server === undefined ? [undefined] : [...new Set([server, ...servers])]
+    let had = ended.length > 0
+    for (const name of names) had = (await this.#sealed.forget(user.key, name)) || had
     const gone = server === SIGN_ON ? undefined : server
     this.#drop(user.key, gone)
     const news = { user: user.key, gone: true, ...(gone !== undefined && { server: gone }) }
     await this.options.shared?.bus.tell('login-changed', news)
-    return { servers }
+    return had ? { servers } : undefined
   }
 
   #signsOn(server: string | undefined): boolean {
