@@ -51,9 +51,7 @@ export async function openAdmin(
     revocations,
     sessions: () => handle.sessions(),
     endSession: (sid) => handle.endSession(sid),
-    users: () => users.identity.users(),
-    known: () => directory.list(),
-    issuers: () => users.identity.issuers,
+    ...usersFor(users, directory),
     metrics: () => handle.metrics(),
     ...recordsFor(invocation, file),
   })
@@ -109,6 +107,15 @@ async function pageFor(
     const page = new AdminPage({ files, url, token, run: (method, words) => actions.run(method, words) })
     opened(page)
     return (...exchange: Parameters<AdminPage['handle']>) => page.handle(...exchange)
+  }
+}
+
+/** Who is let in here, who was lately on any replica, and whose users may be. */
+function usersFor({ identity }: ServedUsers, directory: UserDirectory) {
+  return {
+    users: () => identity.users(),
+    known: () => directory.list(),
+    issuers: () => identity.issuers,
   }
 }
 
