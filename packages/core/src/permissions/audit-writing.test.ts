@@ -198,10 +198,10 @@ it('a line says of its own call when it was, who made it and how it ended', asyn
   const calls: Partial<AuditEvent>[] = [
     { user: 'ann' },
     { user: 'bob' },
-    { user: 'bob', outcome: 'error' },
-    { user: 'bob', outcome: 'error', tool: 'u' },
-    { user: 'bob', outcome: 'error', tool: 'u', server: 'r' },
-    { user: 'bob', outcome: 'error', tool: 'u', server: 'r', caller: 'agent' },
+    { user: 'bob', outcome: 'failed' },
+    { user: 'bob', outcome: 'failed', tool: 'u' },
+    { user: 'bob', outcome: 'failed', tool: 'u', server: 'r' },
+    { user: 'bob', outcome: 'failed', tool: 'u', server: 'r', caller: 'agent' },
     { user: 'ann', at: 5 },
     { user: 'ann', at: 6, arguments: { a: 1 } },
   ]
