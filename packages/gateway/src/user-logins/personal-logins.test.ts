@@ -71,7 +71,10 @@ function made({ servers, config = {}, options = {}, env = {} }: Made = {}) {
   })
   const gone: unknown[] = []
   const board = { link: { configured: (name: string) => known[name] } }
-  logins.bind(board as unknown as LocalBoard, (...which) => gone.push(which))
+  logins.bind(board as unknown as LocalBoard, {
+    gone: (...which) => gone.push(which),
+    changed: () => undefined,
+  })
   const advance = (ms: number) => {
     now += ms
   }
@@ -370,8 +373,8 @@ describe('replicas', () => {
       [ada.key, undefined],
     ])
     expect(logins.contextOf(ada)).not.toBe(context)
-    expect(await logins.revoke(ada, 'notes')).toBe(false)
-    expect(await logins.revoke(ada)).toBe(false)
+    expect(await logins.revoke(ada, 'notes')).toBeUndefined()
+    expect(await logins.revoke(ada)).toBeUndefined()
     expect(told).toEqual([
       ['login-changed', { user: ada.key, gone: true, server: 'notes' }],
       ['login-changed', { user: ada.key, gone: true }],
@@ -441,7 +444,7 @@ describe('the pages of a login', () => {
     expect(shown).toMatchObject({ status: 200, title: 'Log in to &#34;notes&#34; for ada' })
     expect(shown.text).toContain('The user ada of the gateway gate.example')
     expect(shown.set).toMatch(
-      /^__Secure-plugboard-login=[\w-]{43}; Path=\/logins; HttpOnly; SameSite=Lax; Max-Age=3600; Secure$/,
+      /^__Host-plugboard-login=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=3600; Secure$/,
     )
     expect([shown.headers.get('cache-control'), shown.headers.get('x-frame-options')]).toEqual([
       'no-store',
@@ -477,11 +480,11 @@ describe('the pages of a login', () => {
   it('take a login back: it is gone for the user, and its connections end', async () => {
     const { logins, open, press, back, ticket, gone } = await begun()
     await back((await press(ticket, (await open(`/logins?ticket=${ticket}`)).text)).to)
-    expect(await logins.revoke(bob, 'notes')).toBe(false)
-    expect(await logins.revoke(ada, 'other')).toBe(false)
+    expect(await logins.revoke(bob, 'notes')).toBeUndefined()
+    expect(await logins.revoke(ada, 'other')).toBeUndefined()
     expect(await logins.mayConnect('notes', ada)).toBe(true)
     gone.splice(0)
-    expect(await logins.revoke(ada, 'notes')).toBe(true)
+    expect(await logins.revoke(ada, 'notes')).toEqual({ servers: ['notes'] })
     expect([await logins.mayConnect('notes', ada), await logins.list(), gone]).toEqual([
       false,
       [],
@@ -489,9 +492,21 @@ describe('the pages of a login', () => {
     ])
   })
 
-  it('tell the caller and the user when it goes wrong, and register anew', async () => {
-    const { logins, open, press, back, ticket, attempt } = await begun()
+  it('keep the registration of all users when one login fails', async () => {
+    const { open, press, back, ticket } = await begun()
+    const shown = await open(`/logins?ticket=${ticket}`)
+    const clientOf = (to: string) => new URL(to).searchParams.get('client_id')
     as.answers['authorization_code'] = () => ({ status: 400, body: { error: 'invalid_grant' } })
+    const { to } = await press(ticket, shown.text)
+    await back(to)
+    const denied = new URL((await press(ticket, shown.text)).to)
+    expect(clientOf(denied.href)).toBe('client-1')
+    for (let n = 0; n < 9; n++) expect(clientOf((await press(ticket, shown.text)).to)).toBe('client-1')
+  })
+
+  it('tell the caller and the user when it goes wrong, and register anew where the server does not know the client', async () => {
+    const { logins, open, press, back, ticket, attempt } = await begun()
+    as.answers['authorization_code'] = () => ({ status: 401, body: { error: 'invalid_client' } })
     const shown = await open(`/logins?ticket=${ticket}`)
     const failed = await back((await press(ticket, shown.text)).to)
     expect(failed).toMatchObject({ status: 502, title: 'The login did not go through' })
@@ -559,10 +574,10 @@ describe('the pages of a login', () => {
     expect((await back(to)).status).toBe(400)
   })
 
-  it('have a plain cookie on plain http, and the path of the public address', async () => {
+  it('have a plain cookie on plain http', async () => {
     const { open, ticket } = await begun({ options: { publicUrl: 'http://gate.example/base/' } })
     expect((await open(`/logins?ticket=${ticket}`)).set).toMatch(
-      /^plugboard-login=[\w-]{43}; Path=\/base\/logins; HttpOnly; SameSite=Lax; Max-Age=3600$/,
+      /^plugboard-login=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=3600$/,
     )
   })
 
