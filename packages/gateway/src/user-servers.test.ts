@@ -101,20 +101,22 @@ function made({
     catalog: { ...catalog, listedBy },
   } as unknown as Connection
   const instance = { key: 'notes of ada', connection, release: () => log.push('release') }
-  let gone: (user?: string, server?: string) => void = () => undefined
+  let bound: { gone(user?: string, server?: string): void } = { gone: () => undefined }
+  const observed: unknown[] = []
   const logins = {
     servers: [...servers, 'unconfigured'],
     serves: (server: string) => servers.includes(server),
     asks: () => asks,
     mayConnect: async () => mayConnect,
     ask: async () => void log.push('ask'),
-    bind: (_: unknown, heard: typeof gone) => {
-      gone = heard
+    bind: (_: unknown, listener: typeof bound) => {
+      bound = listener
     },
   }
   const instances = {
     use: (server: string) => (server === 'none' ? undefined : instance),
     existing: () => connection,
+    keyOf: () => 'notes of ada',
     dropLogins: (user: unknown, server: unknown) => log.push(`drop ${user} ${server}`),
   }
   const all = new UserServers(
@@ -122,16 +124,22 @@ function made({
     board(),
     instances as unknown as Instances,
     options(naming),
+    {
+      observe: (call, work) => {
+        observed.push([call.server, call.method, call.tool])
+        return work()
+      },
+      changed: (user) => log.push(`changed ${user}`),
+    },
   )
-  return { all, log, lists, gone: (user: string, server: string) => gone(user, server), connection }
+  const gone = (user: string | undefined, server: string) => bound.gone(user, server)
+  return { all, log, lists, gone, connection, observed }
 }
 
-function request(more: object = { user: ada }): ClientRequest & { told: unknown[] } {
-  const told: unknown[] = []
+function request(more: object = { user: ada }): ClientRequest {
   const plain = requestOf('ada')
-  const notify = (...args: unknown[]) => told.push(args)
-  const client = { ...plain.client, era: 'legacy', exposure: EVERYTHING, notify, ...more }
-  return { ...plain, client: client as unknown as Client, told }
+  const client = { ...plain.client, era: 'legacy', exposure: EVERYTHING, ...more }
+  return { ...plain, client: client as unknown as Client }
 }
 
 describe('work on the connection of a user', () => {
@@ -196,7 +204,8 @@ describe('work on the connection of a user', () => {
   it('ends when the login is taken back', () => {
     const { log, gone } = made()
     gone('a', 'notes')
-    expect(log).toEqual(['drop a notes'])
+    gone(undefined, 'notes')
+    expect(log).toEqual(['drop a notes', 'changed a', 'drop undefined notes'])
   })
 
   it('is prepared where the user is logged in', async () => {
@@ -295,18 +304,15 @@ describe('what a user sees', () => {
     expect(made().all.loginTools(request().client, nothing)).toMatchObject([
       { inputSchema: { type: 'object' }, annotations: { readOnlyHint: true, openWorldHint: true } },
     ])
-    const { all, log } = made({ states: [away(), up] })
+    const { all, log, observed } = made({ states: [away(), up] })
     const call = request()
     expect(await all.callLoginTool('mcp__notes__log_in', call)).toEqual({
       content: [{ type: 'text', text: expect.stringContaining('logged in to "notes". It has 1 tools') }],
     })
-    expect([log, call.told]).toEqual([
+    expect([log, observed]).toEqual([
       ['needed', 'ask', 'reconnect', 'release'],
-      [['notifications/tools/list_changed', {}]],
+      [['notes', 'tools/call', 'log_in']],
     ])
-    const modern = request({ user: ada, era: 'modern' })
-    await all.callLoginTool('mcp__notes__log_in', modern)
-    expect(modern.told).toEqual([])
     expect(await all.callLoginTool('mcp__notes__other', request())).toBeUndefined()
     expect(await all.callLoginTool('mcp__notes__log_in', request({}))).toBeUndefined()
     expect(await made({ asks: false }).all.callLoginTool('mcp__notes__log_in', request())).toBeUndefined()
@@ -314,8 +320,9 @@ describe('what a user sees', () => {
 
   it('is looked up on the one server that a name leads to', async () => {
     const looked = async (servers: readonly string[] | undefined) => {
-      const { all, log } = made({ servers: ['notes', 'wiki'] })
+      const { all, log, observed } = made({ servers: ['notes', 'wiki'] })
       await all.lookUp(servers, request())
+      expect(observed).toEqual(log.length > 0 ? [['notes', 'tools/list', undefined]] : [])
       return log.length > 0
     }
     expect([await looked(['notes']), await looked(['notes', 'other'])]).toEqual([true, true])
