@@ -52,7 +52,8 @@ export class Subscriptions {
         },
       })
       for (const task of tasks) stops.push(task.onChange(() => notify('notifications/tasks', task.details())))
-      stops.push(this.#gateway.notifications.add({ interest, exposure: channel.exposure, notify }))
+      const { exposure, user } = channel
+      stops.push(this.#gateway.notifications.add({ interest, exposure, user: user?.key, notify }))
       const { tools, resources, prompts } = interest
       const hears = tools || resources || prompts || followed.size > 0 || tasks.length > 0
       if (hears && !over.signal.aborted)
