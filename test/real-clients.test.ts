@@ -1,5 +1,5 @@
 // What we serve, as real clients see it: the Inspector, mcporter, Claude Code and the SDK's client list and call through
-// `plugboard serve` and `plugboard codebase`, over HTTP and over stdio.
+// `plugboard serve` and `plugboard codebase`, over HTTP and over stdio, and through `plugboard connect` on one resident board.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -144,6 +144,37 @@ describe.each(SERVED)('plugboard $verb', ({ verb, words, tool, args, answer }) =
       }
     },
   )
+})
+
+describe('plugboard connect', () => {
+  const tool = 'mcp__one__echo'
+  let place: Place
+  beforeAll(() => {
+    place = makePlace()
+    place.write('~/.plugboard/settings.json', CONFIG)
+  })
+  afterAll(() => place.remove())
+
+  it('gives all clients one board and one process of the server', {
+    timeout: 4 * TEST_MS,
+  }, async (context) => {
+    const { inspector, mcporter, claude } = need(context)
+    const { home } = place
+    const connect = [process.execPath, COMMAND, 'connect']
+    for (const era of ['legacy', 'modern']) {
+      const words = ['--protocol-era', era, '--method', 'tools/call', '--tool-name', tool]
+      const said = await inspector(home, ...words, '--tool-arg', 'text=a word', '--', ...connect)
+      expect(JSON.stringify(JSON.parse(said).result.structuredContent)).toContain('"a word"')
+    }
+    const stdio = ['--stdio', process.execPath, '--stdio-arg', COMMAND, '--stdio-arg', 'connect']
+    const list = JSON.parse(await mcporter(home, 'list', '--json', ...stdio))
+    expect(namesOf(list.tools)).toContain(tool)
+    expect(await mcporter(home, 'call', ...stdio, tool, 'text=a word')).toContain('"a word"')
+    await claude(home, 'mcp', 'add', '--scope', 'user', 'ours', '--', ...connect)
+    expect(await claude(home, 'mcp', 'list')).toMatch(/^ours: .*Connected/m)
+    const { servers } = (await place.runWith({ PLUGBOARD_RESIDENT: '1' }, 'status', '--json')).json
+    expect(servers).toMatchObject([{ name: 'one', state: 'connected', calls: expect.any(Number) }])
+  })
 })
 
 function namesOf(tools: readonly { readonly name: string }[]): string[] {
