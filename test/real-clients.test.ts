@@ -155,7 +155,7 @@ describe('plugboard connect', () => {
   })
   afterAll(() => place.remove())
 
-  it('gives all clients one board and one process of the server', {
+  it('serves all clients from one board', {
     timeout: 4 * TEST_MS,
   }, async (context) => {
     const { inspector, mcporter, claude } = need(context)
@@ -173,7 +173,11 @@ describe('plugboard connect', () => {
     await claude(home, 'mcp', 'add', '--scope', 'user', 'ours', '--', ...connect)
     expect(await claude(home, 'mcp', 'list')).toMatch(/^ours: .*Connected/m)
     const { servers } = (await place.runWith({ PLUGBOARD_RESIDENT: '1' }, 'status', '--json')).json
-    expect(servers).toMatchObject([{ name: 'one', state: 'connected', calls: expect.any(Number) }])
+    // One process for each kind of client at most: each passes on variables of its own, which a server inherits.
+    expect(servers.length).toBeLessThanOrEqual(3)
+    for (const server of servers) expect(server).toMatchObject({ name: 'one', state: 'connected' })
+    // Both runs of the Inspector used the same.
+    expect(Math.max(...servers.map(({ calls }: { calls: number }) => calls))).toBeGreaterThanOrEqual(2)
   })
 })
 
