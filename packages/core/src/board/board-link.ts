@@ -46,6 +46,7 @@ export class BoardLink {
   ): Connection {
     const events = new Events()
     events.on('notification', ({ method, params }) => heard(method, params))
+    events.on('list-changed', ({ list }) => heard(`notifications/${list}/list_changed`, {}))
     return this.#board.servers.instance(server, key, events, own)
   }
 
