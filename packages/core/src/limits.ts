@@ -383,9 +383,7 @@ export const GATEWAY_LIMITS = {
   keepAliveMs: 10 * SECOND,
   /** A request to a client of 2026-07-28 is abandoned after this. */
   clientQuestionMs: 10 * MINUTE,
-  /** How long a call waits for the calls of other clients on a legacy server whose questions do not name their call. */
   turnMs: 10 * SECOND,
-  /** How long a question of such a server waits until it is clear which client it is for. */
   holdMs: 30 * SECOND,
   clientQuestions: 4000,
   clientQuestionsPerOwner: 250,
