@@ -69,6 +69,7 @@ it('keeps the newest messages, and an outline of a large one', () => {
   expect(entries).toHaveLength(10_000)
   expect(entries.at(-1)?.number).toBe(traffic.last)
   expect(traffic.message(1)).toBeUndefined()
+  expect(traffic.message(traffic.last + 1)).toBeUndefined()
 })
 
 it('is bounded in memory, whatever the sizes', () => {
@@ -251,6 +252,7 @@ it('tells its readers of new messages once for many, again for later ones, and n
     const next = isTold()
     for (let at = 0; at < 3; at++) traffic.record(link, 'sent', { method: 'm' })
     await next
+    await new Promise((done) => setImmediate(done))
     expect(told).toBe(total)
   }
   const other = new Promise<void>((resolve) => {
