@@ -61,7 +61,8 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
   const events = new Events()
   const state = initialState(options)
   const warn = warner(events)
-  const hooks = new Hooks(options.hooks ?? [], { host: hookHost(host, cwd), cwd, warn })
+  const onRun = options.pool?.onHookRun
+  const hooks = new Hooks(options.hooks ?? [], { host: hookHost(host, cwd), cwd, warn, onRun })
   const elicitation = { ask: options.elicit, hooks, warn }
   const sampling = options.sample && new Sampling({ host, ...options.sample })
   const asks: RequestHandlerOptions = { elicitation, hooks, sampling, cwd, roots: () => state.roots }
