@@ -97,10 +97,10 @@ function besides({ http, hook }: Traced, { red, yellow }: Colors): string {
     return `${(status ?? 0) >= 400 ? yellow(outcome) : outcome}${attempt > 1 ? ` (attempt ${attempt})` : ''}${waits}`
   }
   if (!hook) return ''
-  const { decision, command, source, problem } = hook
+  const { decision, command, source, reason } = hook
   const which = [command ?? 'a function', source].filter((text) => text !== undefined)
   const said = decision === 'refused' || decision === 'failed' ? yellow(decision) : decision
-  return ` ${said}: ${visible(which.join(', '))}${problem === undefined ? '' : `; it ${visible(problem)}`}`
+  return ` ${said}: ${visible(which.join(', '))}${reason === undefined ? '' : `: ${visible(reason)}`}`
 }
 
 function sizeText(chars: number): string {

@@ -16,7 +16,8 @@ export interface TrafficHook {
   readonly decision: string
   readonly command?: string
   readonly source?: string
-  readonly problem?: string
+  /** Of a refusal or a failure. */
+  readonly reason?: string
 }
 
 /** A hook that ran, as the board tells it. */
@@ -55,7 +56,7 @@ export class HookNote {
   readonly shown: TrafficHook
 
   constructor(run: TrafficHookRun, call: number | undefined) {
-    const { event, decision, command, source, problem } = run
+    const { event, decision, command, source, reason } = run
     this.call = call
     this.tool = run.tool
     this.durationMs = run.durationMs
@@ -64,7 +65,7 @@ export class HookNote {
       decision,
       ...(command !== undefined && { command: masked('command', command) }),
       ...(source !== undefined && { source: source.slice(0, TEXT_CHARS) }),
-      ...(problem !== undefined && { problem: masked('problem', problem) }),
+      ...(reason !== undefined && { reason: masked('reason', reason) }),
     }
   }
 

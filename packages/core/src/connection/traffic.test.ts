@@ -175,7 +175,7 @@ it('shows a hook without the secrets of its command', () => {
     event: 'PreToolUse',
     decision: 'failed',
     command,
-    problem: `said ${secret}`,
+    reason: `said ${secret}`,
     durationMs: 1,
   })
   const shown = JSON.stringify([traffic.entries(), traffic.message(1)])

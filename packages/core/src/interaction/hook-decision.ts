@@ -15,7 +15,8 @@ export interface HookRun {
   /** The file it comes from. */
   readonly source?: string
   readonly decision: HookDecision
-  readonly problem?: string
+  /** Of a refusal or a failure. */
+  readonly reason?: string
   readonly durationMs: number
   /** The arguments of the call as objects: before the hook, and as it left them. They say to which call it belongs. */
   readonly arguments?: object
@@ -44,6 +45,7 @@ export function runOf(
   durationMs: number,
 ): HookRun {
   const output = result.kind === 'output' ? specific(result.output) : {}
+  const reason = reasonOf(result, output)
   const { mcp_server_name: server, mcp_tool_name: tool, tool_input: args } = input
   return {
     event,
@@ -52,11 +54,17 @@ export function runOf(
     durationMs: Math.max(0, durationMs),
     ...(run.kind === 'command' && { command: run.command }),
     ...(source !== undefined && { source }),
-    ...(result.kind === 'failed' && { problem: result.problem }),
+    ...(reason !== undefined && { reason }),
     ...(typeof tool === 'string' && { tool }),
     ...(isObject(args) && { arguments: args }),
     ...(event === 'PreToolUse' && isObject(output.updatedInput) && { changedArguments: output.updatedInput }),
   }
+}
+
+function reasonOf(result: HookResult, output: Output): string | undefined {
+  if (result.kind === 'failed') return result.problem
+  const said = result.kind === 'decline' ? result.reason : (output.permissionDecisionReason ?? output.reason)
+  return typeof said === 'string' && said.trim() !== '' ? said.trim() : undefined
 }
 
 function decisionOf(event: HookEvent, kind: HookResult['kind'], output: Output): HookDecision {

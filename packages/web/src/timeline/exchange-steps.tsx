@@ -3,7 +3,6 @@
 import { useEffect, useState } from 'react'
 import { Chip } from '../parts/basics.tsx'
 import { duration, plural } from '../parts/format.ts'
-import { number, TableHead } from '../parts/table-head.tsx'
 import { attempt, request } from '../state/board.ts'
 import type { TrafficEntry } from '../state/types.ts'
 import { isHttpFailure } from './exchanges.ts'
@@ -22,31 +21,26 @@ export function HookRuns({ hooks }: { readonly hooks: readonly TrafficEntry[] })
   return (
     <section aria-label="Hooks">
       <h3 className="section-title">Hooks</h3>
-      <div className="table-wrap">
-        <table className="table">
-          <TableHead columns={['Event', 'Decision', 'Hook', number('Took')]} />
-          <tbody>
-            {hooks.map(({ number: key, hook, durationMs = 0 }) => {
-              const { event, decision, command, source, problem } = hook ?? { event: '', decision: '' }
-              const { text, tone } = DECISIONS[decision] ?? { text: decision, tone: 'plain' }
-              return (
-                <tr key={key}>
-                  <td>{event}</td>
-                  <td>
-                    <Chip tone={tone}>{text}</Chip>
-                  </td>
-                  <td className="break">
-                    <code>{command ?? 'a function of the program'}</code>
-                    {source !== undefined && <div className="row-sub">{source}</div>}
-                    {problem !== undefined && <div className="row-sub">It {problem}</div>}
-                  </td>
-                  <td className="number">{duration(durationMs)}</td>
-                </tr>
-              )
-            })}
-          </tbody>
-        </table>
-      </div>
+      <ul className="exchanges">
+        {hooks.map(({ number, hook, durationMs = 0 }) => {
+          const { event, decision, command, source, reason } = hook ?? { event: '', decision: '' }
+          const { text, tone } = DECISIONS[decision] ?? { text: decision, tone: 'plain' }
+          return (
+            <li key={number} className="exchange">
+              <div className="exchange-line">
+                <Chip tone={tone}>{text}</Chip>
+                <strong>{event}</strong>
+                {reason !== undefined && <span className="break">{reason}</span>}
+                <span className="dim">{duration(durationMs)}</span>
+              </div>
+              <div className="exchange-more">
+                <code className="break">{command ?? 'a function of the program'}</code>
+                {source !== undefined && <div className="row-sub">{source}</div>}
+              </div>
+            </li>
+          )
+        })}
+      </ul>
     </section>
   )
 }

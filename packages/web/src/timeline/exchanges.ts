@@ -45,7 +45,7 @@ export function exchangesOf(traffic: readonly TrafficEntry[]): readonly Exchange
     const carrier = entry.carries === undefined ? undefined : places.get(entry.carries)
     const carried = carrier === undefined ? undefined : rows[carrier]
     if (carrier !== undefined && carried) {
-      rows[carrier] = { ...carried, http: [...carried.http, entry] }
+      rows[carrier] = withHttp(carried, entry)
       continue
     }
     // Shown with its call.
@@ -70,6 +70,15 @@ export function exchangesOf(traffic: readonly TrafficEntry[]): readonly Exchange
     rows.push(retryOf === undefined ? row : { ...row, retryOf })
   }
   return rows
+}
+
+/** A request whose last exchange failed gets no answer; one that the server asked to send later is still open. */
+function withHttp(row: Exchange, entry: TrafficEntry): Exchange {
+  const http = [...row.http, entry]
+  if (row.answer !== undefined) return { ...row, http }
+  const waits = entry.http?.retryAfterMs !== undefined && http.length === 1
+  if (!isHttpFailure(entry) || waits) return { ...row, http, outcome: 'open' }
+  return { ...row, http, outcome: 'error', durationMs: entry.at - row.at }
 }
 
 /** The hooks of the calls that were sent; those of a call that was refused stay rows of their own. */

@@ -140,7 +140,9 @@ function RowHead() {
   return (
     <div className="row row-head" aria-hidden="true">
       {['Time', 'Server', 'Method', 'Took', 'Size', 'Waterfall'].map((title) => (
-        <span key={title}>{title}</span>
+        <span key={title} className={title === 'Took' || title === 'Size' ? 'number' : undefined}>
+          {title}
+        </span>
       ))}
     </div>
   )
@@ -217,15 +219,14 @@ function isSized({ kind, isOutline }: Exchange): boolean {
 function Besides({ row: { http, hooks, kind } }: { readonly row: Exchange }) {
   const statuses = http.map((one) => one.http?.failure ?? one.http?.status)
   const decided = hooks.map(({ hook }) => hook?.decision).filter((one) => one !== 'passed')
-  const hooksText = decided.length > 0 ? decided.join(', ') : 'passed'
   return (
     <>
       {(statuses.length > 1 || kind === 'http') && <span className="row-note"> {statuses.join(' → ')}</span>}
       {hooks.length > 0 && (
         <span className="row-note">
-          {' '}
-          {kind === 'hook' ? '' : '⚑ '}
-          {hooksText}
+          {kind === 'hook' ? ' ' : ' ⚑ '}
+          {decided.join(', ')}
+          <span className="visually-hidden">{kind === 'hook' ? '' : 'by a hook'}</span>
         </span>
       )}
     </>
