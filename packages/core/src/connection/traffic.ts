@@ -2,8 +2,9 @@
 // were sent and received, within bounds; before that only what each one was, which costs a call next to nothing. The HTTP exchanges
 // and hooks beside the messages are in traffic-notes.ts.
 import { isObject } from '../json.ts'
-import { type Era, META } from '../protocol.ts'
+import type { Era } from '../protocol.ts'
 import type { WireExchange } from '../transports/wire-exchange.ts'
+import { MessageFacts, Outlines } from './traffic-facts.ts'
 import {
   HookedCalls,
   HookNote,
@@ -18,8 +19,6 @@ const TRAFFIC_LIMITS = {
   messages: 10_000,
   chars: 32 * 1024 * 1024,
   messageChars: 256 * 1024,
-  /** A longer method or name is not kept. */
-  nameChars: 200,
   tellMs: 100,
   /** So long after the last reader left, messages are kept whole. */
   readMs: 10 * 60_000,
@@ -84,6 +83,9 @@ export interface TrafficEntry {
 export type TrafficSink = Pick<TrafficRecorder, 'link' | 'record'> &
   Partial<Pick<TrafficRecorder, 'exchanged'>>
 
+/** Only what the message was is known. */
+const OUTLINE = Symbol('outline')
+
 /** A ring of the last messages of all connections of a pool. */
 export class TrafficRecorder {
   readonly #now: () => number
@@ -94,6 +96,7 @@ export class TrafficRecorder {
   readonly #times = new Float64Array(TRAFFIC_LIMITS.messages)
   readonly #sizes = new Float64Array(TRAFFIC_LIMITS.messages)
   readonly #isSent = new Uint8Array(TRAFFIC_LIMITS.messages)
+  readonly #outlines = new Outlines(TRAFFIC_LIMITS.messages)
   #next = 1
   #first = 1
   #size = 0
@@ -122,7 +125,8 @@ export class TrafficRecorder {
     if (this.#isRead(at)) this.#keep(place, number, message)
     else {
       this.#sizes[place] = 0
-      this.#messages[place] = new MessageFacts(message)
+      this.#messages[place] = OUTLINE
+      this.#outlines.set(place, message)
     }
   }
 
@@ -188,7 +192,7 @@ export class TrafficRecorder {
     const size = roughSize(message, 0)
     const isCut = size > TRAFFIC_LIMITS.messageChars
     this.#sizes[place] = size
-    this.#messages[place] = isCut ? new MessageFacts(message) : message
+    this.#messages[place] = isCut ? MessageFacts.of(message) : message
     if (!isCut) this.#size += size
     while (this.#size > TRAFFIC_LIMITS.chars && this.#first < number)
       this.#drop(this.#first++ % TRAFFIC_LIMITS.messages)
@@ -220,7 +224,7 @@ export class TrafficRecorder {
     this.#extendReading()
     const place = number % TRAFFIC_LIMITS.messages
     if (this.#numbers[place] !== number) return undefined
-    const kept = this.#messages[place]
+    const kept = this.#keptAt(place)
     if (kept instanceof HttpNote || kept instanceof HookNote) return kept.shown
     return kept instanceof MessageFacts ? kept.outline() : kept
   }
@@ -244,7 +248,7 @@ export class TrafficRecorder {
     const link = this.#ofLink[place]
     if (this.#numbers[place] !== number || !link) return undefined
     const size = this.#sizes[place] ?? 0
-    const kept = this.#messages[place]
+    const kept = this.#keptAt(place)
     const isFacts = kept instanceof MessageFacts
     const isNote = kept instanceof HttpNote || kept instanceof HookNote
     return {
@@ -252,10 +256,15 @@ export class TrafficRecorder {
       at: this.#times[place] ?? 0,
       link,
       direction: this.#isSent[place] === 1 ? 'sent' : 'received',
-      facts: isFacts || isNote ? kept : new MessageFacts(kept),
+      facts: isFacts || isNote ? kept : MessageFacts.of(kept),
       size,
       kept: isFacts ? (size > 0 ? 'cut' : 'outline') : 'whole',
     }
+  }
+
+  #keptAt(place: number): unknown {
+    const kept = this.#messages[place]
+    return kept === OUTLINE ? this.#outlines.at(place) : kept
   }
 
   #drop(place: number): void {
@@ -273,54 +282,6 @@ export class TrafficRecorder {
       for (const listener of this.#listeners) listener()
     }, TRAFFIC_LIMITS.tellMs).unref()
   }
-}
-
-/** What a message is. Texts of the message are referred to, never cut: a cut text would hold the whole one in memory. */
-class MessageFacts {
-  readonly id: string | number | undefined
-  readonly method: string | undefined
-  readonly name: string | undefined
-  readonly isModern: boolean
-  readonly isError: boolean
-  readonly isToolError: boolean
-
-  constructor(message: unknown) {
-    const { id, method, params, error, result } = isObject(message) ? message : NOTHING
-    this.id = typeof id === 'number' ? id : short(id)
-    this.method = short(method)
-    this.isError = error !== undefined
-    this.isToolError = isObject(result) && result.isError === true
-    if (isObject(params)) {
-      this.name = short(params.name ?? params.uri)
-      const { _meta: meta } = params
-      this.isModern = isObject(meta) && meta[META.protocolVersion] !== undefined
-    } else {
-      this.name = undefined
-      this.isModern = false
-    }
-  }
-
-  get era(): Era {
-    return this.isModern ? 'modern' : 'legacy'
-  }
-
-  outline(): object {
-    const { id, method, name } = this
-    return {
-      jsonrpc: '2.0',
-      ...(id !== undefined && { id }),
-      ...(method !== undefined && { method, params: { ...(name !== undefined && { name }) } }),
-      ...(method === undefined && (this.isError ? { error: NOT_KEPT } : { result: NOT_KEPT })),
-    }
-  }
-}
-
-const NOTHING: Readonly<Record<string, unknown>> = {}
-const NOT_KEPT = '(not kept)'
-
-function short(text: unknown): string | undefined {
-  if (typeof text !== 'string') return undefined
-  return text.length <= TRAFFIC_LIMITS.nameChars ? text : '(too long)'
 }
 
 function argumentsOf(message: unknown): object | undefined {
