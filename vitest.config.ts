@@ -35,7 +35,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     pool: 'forks',
     // Most tests wait for processes: with two cores, two workers leave half of the machine idle.
-    maxWorkers: 3,
+    maxWorkers: 4,
     globalSetup: ['./test/support/global-setup.ts'],
   },
 })

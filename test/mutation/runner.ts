@@ -21,7 +21,10 @@ for (const event of ['unhandledRejection', 'uncaughtException'])
 /** Tests that take longer are run after the others. */
 const QUICK_MS = 100
 /** A test that took too long gets this many times as long before that counts. */
-const PATIENCE = 3
+const PATIENCE = 2
+/** Beside a few times what the slowest test took without an edit. */
+const TEST_MS = 1500
+const HOOK_MS = 8000
 
 interface Known {
   readonly at: number
@@ -197,8 +200,8 @@ class Quiet extends VitestTestRunner {
 
   constructor(outer: VitestTestRunner, tests: readonly Known[], patience: number) {
     const slowest = Math.max(0, ...tests.map(({ ms }) => ms))
-    const testTimeout = patience * Math.min(15_000, 3000 + 5 * slowest)
-    super({ ...outer.config, testTimeout, hookTimeout: patience * 20_000 })
+    const testTimeout = patience * Math.min(15_000, TEST_MS + 5 * slowest)
+    super({ ...outer.config, testTimeout, hookTimeout: patience * HOOK_MS })
     this.#order = new Map(tests.map(({ at }, order) => [at, order]))
     const { moduleRunner, _otel } = outer as unknown as Inside
     Object.assign(this, { moduleRunner, _otel })

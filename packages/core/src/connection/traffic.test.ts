@@ -182,3 +182,184 @@ it('shows a hook without the secrets of its command', () => {
   expect(shown).toContain('check --token')
   expect(shown).not.toContain(secret)
 })
+
+/** The most that is kept of one message; a text counts four more than its length. */
+const MOST = 256 * 1024
+const text = (size: number) => 'x'.repeat(size - 4)
+
+it('keeps as many of the newest messages as fit, and never drops the newest', () => {
+  const { traffic, link } = recorder()
+  const numbers = () => traffic.entries().map(({ number }) => number)
+  for (let at = 0; at < 10_050; at++) traffic.record(link, 'received', { method: 'm' })
+  expect(numbers()).toHaveLength(10_000)
+  for (let at = 0; at < 128; at++) traffic.record(link, 'received', text(MOST))
+  expect(numbers()).toEqual(Array.from({ length: 128 }, (_, at) => 10_051 + at))
+  expect(traffic.message(10_050)).toBeUndefined()
+  expect(traffic.message(10_051)).toHaveLength(MOST - 4)
+  expect(traffic.message(10_179)).toBeUndefined()
+  traffic.record(link, 'received', { method: 'm' })
+  expect(numbers().slice(0, 2)).toEqual([10_052, 10_053])
+  expect(numbers().at(-1)).toBe(10_179)
+})
+
+it('keeps the newest message when the ring is full and there is no room for it', () => {
+  const { traffic, link } = recorder()
+  for (let at = 0; at < 10_000; at++) traffic.record(link, 'received', text(3350))
+  traffic.record(link, 'received', text(MOST))
+  expect(traffic.message(10_001)).toHaveLength(MOST - 4)
+  expect(traffic.entries().at(-1)?.number).toBe(10_001)
+})
+
+it('counts only what it still keeps', () => {
+  const { traffic, link } = recorder()
+  for (let at = 0; at < 30_000; at++) traffic.record(link, 'received', text(at % 2 === 0 ? 2000 : MOST + 1))
+  expect(traffic.entries()).toHaveLength(10_000)
+  for (let round = 0; round < 3; round++)
+    for (let at = 0; at < 10_000; at++) traffic.record(link, 'received', text(at < 200 ? MOST : 4))
+  expect(traffic.entries()).toHaveLength(9800 + 127)
+})
+
+it.each([
+  ['a text', text(MOST), MOST, false],
+  ['a longer text', text(MOST + 1), MOST + 1, true],
+  ['small values', { a: [1, null, true], bc: { d: 'efg' } }, 4 + 1 + 4 + 3 * 4 + 2 + 4 + 1 + 4 + 3, false],
+  ['an array that goes on after the limit', [text(MOST - 4), 1, 1], MOST + 4, true],
+  ['an object that goes on after the limit', { a: text(MOST - 5), b: 1, c: 1 }, MOST + 5, true],
+])('measures %s', (_, message, size, isCut) => {
+  const { traffic, link } = recorder()
+  traffic.record(link, 'received', message)
+  const [entry] = traffic.entries()
+  expect(entry?.size).toBe(size)
+  expect(entry?.isCut).toBe(isCut || undefined)
+})
+
+it.each([
+  [
+    { id: 7, method: 'tools/call', params: { name: 'add', arguments: {} } },
+    { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'add' } },
+  ],
+  [
+    { method: 'notifications/x', params: { uri: 'file:///a' } },
+    { jsonrpc: '2.0', method: 'notifications/x', params: { name: 'file:///a' } },
+  ],
+  [
+    { id: 'a', method: 'm'.repeat(200) },
+    { jsonrpc: '2.0', id: 'a', method: 'm'.repeat(200), params: {} },
+  ],
+  [
+    { id: 'a'.repeat(201), method: 'm' },
+    { jsonrpc: '2.0', id: '(too long)', method: 'm', params: {} },
+  ],
+  [
+    { id: 7, result: { big: true } },
+    { jsonrpc: '2.0', id: 7, result: '(not kept)' },
+  ],
+  [
+    { id: 7, error: { code: -1 } },
+    { jsonrpc: '2.0', id: 7, error: '(not kept)' },
+  ],
+  ['nonsense', { jsonrpc: '2.0', result: '(not kept)' }],
+])('keeps an outline of %j', (message, outline) => {
+  const { traffic, link } = recorder({ isRead: false })
+  traffic.record(link, 'sent', message)
+  expect(traffic.message(1)).toEqual(outline)
+})
+
+it('tells era, direction, id and name as they are', () => {
+  const { traffic, link } = recorder()
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
+  const base = { server: 'memory', connection: 1, size: expect.any(Number) }
+  traffic.record(link, 'sent', { id: 1, method: 'resources/read', params: { uri: 'file:///a', _meta } })
+  traffic.record(link, 'received', { id: 1, result: {} })
+  traffic.record(link, 'received', { id: 1, result: {} })
+  traffic.record(link, 'sent', { method: 'notifications/cancelled', params: { _meta: {} } })
+  traffic.record(link, 'received', { id: 2, method: 'ping' })
+  expect(traffic.entries()).toEqual([
+    {
+      ...base,
+      number: 1,
+      at: expect.any(Number),
+      direction: 'sent',
+      kind: 'request',
+      id: 1,
+      method: 'resources/read',
+      name: 'file:///a',
+      era: 'modern',
+    },
+    {
+      ...base,
+      number: 2,
+      at: expect.any(Number),
+      direction: 'received',
+      kind: 'response',
+      id: 1,
+      method: 'resources/read',
+      name: 'file:///a',
+      era: 'modern',
+      answers: 1,
+      durationMs: 1,
+    },
+    // A request has one answer.
+    { ...base, number: 3, at: expect.any(Number), direction: 'received', kind: 'response', id: 1 },
+    {
+      ...base,
+      number: 4,
+      at: expect.any(Number),
+      direction: 'sent',
+      kind: 'notification',
+      method: 'notifications/cancelled',
+      era: 'legacy',
+    },
+    {
+      ...base,
+      number: 5,
+      at: expect.any(Number),
+      direction: 'received',
+      kind: 'request',
+      id: 2,
+      method: 'ping',
+      era: 'legacy',
+    },
+  ])
+  expect(traffic.entries(3).map(({ number }) => number)).toEqual([4, 5])
+  expect(traffic.entries(0, 1).map(({ number }) => number)).toEqual([5])
+})
+
+it.each([
+  ['within', 10 * 60_000, undefined],
+  ['more than', 10 * 60_000 + 1, true],
+])('keeps a message whole %s ten minutes after the last reader left', (_, later, isOutline) => {
+  let now = 1000
+  const traffic = new TrafficRecorder(() => now)
+  traffic.onRecorded(() => undefined)()
+  now += later
+  traffic.record(traffic.link('memory'), 'sent', { id: 1, method: 'ping' })
+  expect(traffic.entries()[0]?.isOutline).toBe(isOutline)
+})
+
+it('tells its readers of new messages once for many, again for later ones, and not after they left', async () => {
+  const { traffic, link } = recorder({ isRead: false })
+  let told = 0
+  let onTold = () => {}
+  const leave = traffic.onRecorded(() => {
+    told++
+    onTold()
+  })
+  const isTold = () =>
+    new Promise<void>((resolve) => {
+      onTold = resolve
+    })
+  for (const total of [1, 2]) {
+    const next = isTold()
+    for (let at = 0; at < 3; at++) traffic.record(link, 'sent', { method: 'm' })
+    await next
+    expect(told).toBe(total)
+  }
+  const other = new Promise<void>((resolve) => {
+    traffic.onRecorded(resolve)
+  })
+  leave()
+  traffic.record(link, 'sent', { method: 'm' })
+  await other
+  expect(told).toBe(2)
+})

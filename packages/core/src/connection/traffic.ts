@@ -92,7 +92,6 @@ export class TrafficRecorder {
   /** By place in the ring. Arrays of their own, so that a message on the hot path makes no object. */
   readonly #messages: unknown[] = new Array(TRAFFIC_LIMITS.messages)
   readonly #ofLink: TrafficLink[] = new Array(TRAFFIC_LIMITS.messages)
-  readonly #numbers = new Float64Array(TRAFFIC_LIMITS.messages)
   readonly #times = new Float64Array(TRAFFIC_LIMITS.messages)
   readonly #sizes = new Float64Array(TRAFFIC_LIMITS.messages)
   readonly #isSent = new Uint8Array(TRAFFIC_LIMITS.messages)
@@ -122,9 +121,8 @@ export class TrafficRecorder {
     const number = this.#next++
     const place = this.#take(number, at, link, direction)
     if (!this.#hooked.isEmpty && direction === 'sent') this.#linkToHooks(number, message)
-    if (this.#isRead(at)) this.#keep(place, number, message)
+    if (this.#isRead(at)) this.#keep(place, message)
     else {
-      this.#sizes[place] = 0
       this.#messages[place] = OUTLINE
       this.#outlines.set(place, message)
     }
@@ -148,17 +146,16 @@ export class TrafficRecorder {
 
   #note(link: TrafficLink, note: HttpNote | HookNote): void {
     const number = this.#next++
-    this.#keep(this.#take(number, this.#now(), link, 'sent'), number, note)
+    this.#keep(this.#take(number, this.#now(), link, 'sent'), note)
   }
 
   #take(number: number, at: number, link: TrafficLink, direction: TrafficDirection): number {
     const place = number % TRAFFIC_LIMITS.messages
-    if (this.#size > 0) this.#drop(place)
-    this.#numbers[place] = number
+    this.#drop(place)
+    this.#first = Math.max(this.#first, number - TRAFFIC_LIMITS.messages + 1)
     this.#times[place] = at
     this.#isSent[place] = direction === 'sent' ? 1 : 0
     this.#ofLink[place] = link
-    if (number - this.#first >= TRAFFIC_LIMITS.messages) this.#first = number - TRAFFIC_LIMITS.messages + 1
     return place
   }
 
@@ -188,15 +185,15 @@ export class TrafficRecorder {
     return undefined
   }
 
-  #keep(place: number, number: number, message: unknown): void {
+  #keep(place: number, message: unknown): void {
     const size = roughSize(message, 0)
     const isCut = size > TRAFFIC_LIMITS.messageChars
     this.#sizes[place] = size
     this.#messages[place] = isCut ? MessageFacts.of(message) : message
     if (!isCut) this.#size += size
-    while (this.#size > TRAFFIC_LIMITS.chars && this.#first < number)
-      this.#drop(this.#first++ % TRAFFIC_LIMITS.messages)
-    if (this.#listeners.size > 0 && !this.#isTold) this.#tell()
+    // The newest message stays: alone it is far below the limit.
+    while (this.#size > TRAFFIC_LIMITS.chars) this.#drop(this.#first++ % TRAFFIC_LIMITS.messages)
+    if (!this.#isTold) this.#tell()
   }
 
   /** The number of the newest message; 0 before the first. */
@@ -222,9 +219,8 @@ export class TrafficRecorder {
   /** The message itself, or an outline; undefined when it was let go. */
   message(number: number): unknown {
     this.#extendReading()
-    const place = number % TRAFFIC_LIMITS.messages
-    if (this.#numbers[place] !== number) return undefined
-    const kept = this.#keptAt(place)
+    if (number < this.#first || number >= this.#next) return undefined
+    const kept = this.#keptAt(number % TRAFFIC_LIMITS.messages)
     if (kept instanceof HttpNote || kept instanceof HookNote) return kept.shown
     return kept instanceof MessageFacts ? kept.outline() : kept
   }
@@ -246,7 +242,7 @@ export class TrafficRecorder {
   #at(number: number): Recorded | undefined {
     const place = number % TRAFFIC_LIMITS.messages
     const link = this.#ofLink[place]
-    if (this.#numbers[place] !== number || !link) return undefined
+    if (!link) return undefined
     const size = this.#sizes[place] ?? 0
     const kept = this.#keptAt(place)
     const isFacts = kept instanceof MessageFacts
@@ -268,10 +264,9 @@ export class TrafficRecorder {
   }
 
   #drop(place: number): void {
-    if (this.#numbers[place] === 0) return
     const size = this.#sizes[place] ?? 0
     if (size <= TRAFFIC_LIMITS.messageChars) this.#size -= size
-    this.#numbers[place] = 0
+    this.#sizes[place] = 0
     this.#messages[place] = undefined
   }
 

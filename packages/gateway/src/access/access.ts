@@ -35,6 +35,8 @@ export interface User {
   readonly subject?: string
   /** As the provider says, unless it says that the address was not verified. */
   readonly email?: string
+  /** Of the token, where tokens of this provider are exchanged for others: they say what the exchange may give. */
+  readonly scopes?: readonly string[]
 }
 
 export interface AuthorizedClient {
@@ -104,6 +106,16 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
+/** Whether a request names a host that is served: loopback's names, `host` and the allowed ones. A page that was made to reach this address by DNS names another. */
+export function servedHosts(
+  host: string,
+  allowed: readonly string[] = [],
+): (req: IncomingMessage) => boolean {
+  const own = host.includes(':') ? `[${host}]` : host
+  const names = new Set([...LOOPBACK_NAMES, own, ...allowed].map((name) => name.toLowerCase()))
+  return (req) => names.has(hostName(req.headers.host))
+}
+
 /** Where clients look for OAuth metadata (RFC 9728), also with the path of the endpoint behind it. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
@@ -111,7 +123,7 @@ export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 export const UNRESTRICTED = 'anybody'
 
 export class AccessControl {
-  readonly #hosts: ReadonlySet<string>
+  readonly #isServed: (req: IncomingMessage) => boolean
   readonly #origins: ReadonlySet<string>
   #grants: readonly Known[] = []
   readonly #open: AuthorizedClient | undefined
@@ -120,9 +132,8 @@ export class AccessControl {
   /** By connection, the last token that was accepted on it. */
   readonly #seen = new WeakMap<object, SeenToken>()
 
-  constructor({ host, grants, open, authority, allowedHosts = [], allowedOrigins = [] }: AccessOptions) {
-    const own = host.includes(':') ? `[${host}]` : host
-    this.#hosts = new Set([...LOOPBACK_NAMES, own, ...allowedHosts].map((name) => name.toLowerCase()))
+  constructor({ host, grants, open, authority, allowedHosts, allowedOrigins = [] }: AccessOptions) {
+    this.#isServed = servedHosts(host, allowedHosts)
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
     this.#whole = open
     this.#authority = authority
@@ -157,8 +168,7 @@ export class AccessControl {
 
   /** Checks Host and Origin; a web page that may call gets its CORS headers. */
   checkOrigin(req: IncomingMessage, res: ServerResponse): AccessRefusal | undefined {
-    if (!this.#hosts.has(hostName(req.headers.host)))
-      return { status: 403, message: 'This host name is not served here.' }
+    if (!this.#isServed(req)) return { status: 403, message: 'This host name is not served here.' }
     const { origin } = req.headers
     if (origin === undefined) return undefined
     res.setHeader('Vary', 'Origin')

@@ -39,7 +39,7 @@ export interface CallObservation {
   readonly replicas?: { readonly id: string } | undefined
 }
 
-interface Call {
+export interface ObservedCall {
   readonly method: string
   readonly server: string
   /** Or the prompt, or the resource. */
@@ -52,7 +52,7 @@ interface Call {
 
 export function observed<T extends Readonly<Json>>(
   on: CallObservation,
-  call: Call,
+  call: ObservedCall,
   work: () => Promise<T>,
 ): Promise<T> {
   const started = performance.now()
@@ -88,13 +88,13 @@ export function observed<T extends Readonly<Json>>(
 }
 
 /** A call that was not tried. */
-function refused(on: CallObservation, call: Call, started: number, error: unknown): Promise<never> {
+function refused(on: CallObservation, call: ObservedCall, started: number, error: unknown): Promise<never> {
   ended(on, call, started, 'gateway_error', codeOf(error))
   return Promise.reject(error)
 }
 
 /** Most calls are let in without a wait: their count was taken from the store before. */
-function withinLimits<T>(limits: CallLimits, call: Call, work: () => Promise<T>): Promise<T> {
+function withinLimits<T>(limits: CallLimits, call: ObservedCall, work: () => Promise<T>): Promise<T> {
   const { client } = call.request
   let entered: Admission | Promise<Admission>
   try {
@@ -107,14 +107,18 @@ function withinLimits<T>(limits: CallLimits, call: Call, work: () => Promise<T>)
     : admitted(entered, call, work)
 }
 
-function admitted<T>({ leave, budgets }: Admission, { request }: Call, work: () => Promise<T>): Promise<T> {
+function admitted<T>(
+  { leave, budgets }: Admission,
+  { request }: ObservedCall,
+  work: () => Promise<T>,
+): Promise<T> {
   if (budgets.length > 0) request.tellBudget?.(budgets)
   return leave ? work().finally(leave) : work()
 }
 
 function ended(
   on: CallObservation,
-  call: Call,
+  call: ObservedCall,
   started: number,
   outcome: CallOutcome,
   code?: string | number,
@@ -126,7 +130,7 @@ function ended(
 
 function entryOf(
   { replicas }: CallObservation,
-  { method, server, tool, request, params }: Call,
+  { method, server, tool, request, params }: ObservedCall,
   ms: number,
   outcome: CallOutcome,
   code: string | number | undefined,
