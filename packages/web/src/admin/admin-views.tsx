@@ -29,13 +29,7 @@ export function UsersView({ onSignedOut }: ViewProps) {
         cells: [
           name,
           roles.map((role) => <Chip key={role}>{role}</Chip>),
-          sessions === undefined ? (
-            <span key="sessions" className="dim">
-              seen {when(lastSeen)}
-            </span>
-          ) : (
-            String(sessions)
-          ),
+          sessions === undefined ? `seen ${when(lastSeen)}` : String(sessions),
           <StateMark key="state" tone="good">
             has access
           </StateMark>,

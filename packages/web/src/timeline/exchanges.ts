@@ -135,18 +135,11 @@ function rowOf(entry: TrafficEntry, hooks: readonly TrafficEntry[] = []): Exchan
 }
 
 function outcomeOf(entry: TrafficEntry): Exchange['outcome'] {
-  switch (entry.kind) {
-    case 'request':
-      return 'open'
-    case 'error':
-      return 'error'
-    case 'http':
-      return isHttpFailure(entry) ? 'error' : 'ok'
-    case 'hook':
-      return entry.hook?.decision === 'refused' || entry.hook?.decision === 'failed' ? 'error' : 'ok'
-    default:
-      return 'ok'
-  }
+  if (entry.kind === 'request') return 'open'
+  const { decision } = entry.hook ?? {}
+  const isFailed =
+    entry.kind === 'error' || isHttpFailure(entry) || decision === 'refused' || decision === 'failed'
+  return isFailed ? 'error' : 'ok'
 }
 
 const WORK = new Set(['tools/call', 'resources/read', 'prompts/get'])
