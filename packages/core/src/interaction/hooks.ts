@@ -144,7 +144,10 @@ export class Hooks {
     let output: unknown
     const context: string[] = []
     for (const { hook } of this.#for('PostToolUse', call)) {
-      const input = { ...hookInput(call, 'PostToolUse'), tool_response: output ?? response }
+      const input = {
+        ...hookInput(call, 'PostToolUse'),
+        tool_response: output === undefined ? response : output,
+      }
       const result = await this.#run(hook, input, signal)
       if (result.kind === 'decline') context.push(result.reason)
       if (result.kind !== 'output') continue
