@@ -68,15 +68,18 @@ export function observed<T extends Readonly<Json>>(
     on.drains.leave(server)
     return refused(on, call, started, error)
   }
-  const result = on.callLimits ? withinLimits(on.callLimits, call, work) : work()
+  const admitted: { leave?: (() => void) | undefined } = {}
+  const result = on.callLimits ? withinLimits(on.callLimits, call, work, admitted) : work()
   return result.then(
     (answer) => {
+      admitted.leave?.()
       on.drains.leave(server)
       on.circuits.succeeded(instance)
       ended(on, call, started, answer['isError'] === true ? 'tool_error' : 'ok')
       return answer
     },
     (error: unknown) => {
+      admitted.leave?.()
       on.drains.leave(server)
       on.circuits.failed(instance, error)
       if (error instanceof RateLimited && error.budgets.length > 0) call.request.tellBudget?.(error.budgets)
@@ -93,27 +96,26 @@ function refused(on: CallObservation, call: ObservedCall, started: number, error
   return Promise.reject(error)
 }
 
-/** Most calls are let in without a wait: their count was taken from the store before. */
-function withinLimits<T>(limits: CallLimits, call: ObservedCall, work: () => Promise<T>): Promise<T> {
-  const { client } = call.request
+/** Most calls are let in without a wait: their count was taken from the store before. `admitted` gets what counts their end. */
+function withinLimits<T>(
+  limits: CallLimits,
+  call: ObservedCall,
+  work: () => Promise<T>,
+  admitted: { leave?: (() => void) | undefined },
+): Promise<T> {
+  const { request } = call
   let entered: Admission | Promise<Admission>
   try {
-    entered = limits.enter(client, call.server, call.tool)
+    entered = limits.enter(request.client, call.server, call.tool)
   } catch (error) {
     return Promise.reject(error)
   }
-  return entered instanceof Promise
-    ? entered.then((admission) => admitted(admission, call, work))
-    : admitted(entered, call, work)
-}
-
-function admitted<T>(
-  { leave, budgets }: Admission,
-  { request }: ObservedCall,
-  work: () => Promise<T>,
-): Promise<T> {
-  if (budgets.length > 0) request.tellBudget?.(budgets)
-  return leave ? work().finally(leave) : work()
+  const go = ({ leave, budgets }: Admission) => {
+    admitted.leave = leave
+    if (budgets.length > 0) request.tellBudget?.(budgets)
+    return work()
+  }
+  return entered instanceof Promise ? entered.then(go) : go(entered)
 }
 
 function ended(
