@@ -110,17 +110,16 @@ async function tryEdits(
   const wanted = JSON.parse(readFileSync(join(folder, 'wanted.json'), 'utf8')) as number[]
   const reachedIn = (id: number) =>
     known.filter(({ reached }) => imported.has(id) || between.has(id) || reached.has(id))
-  const work = wanted.filter(
-    (id) => imported.has(id) || between.has(id) || known.some(({ reached }) => reached.has(id)),
-  )
+  const work = wanted.filter((id) => reachedIn(id).length > 0)
   write({ work })
   if (work.length === 0) return
   const run = (tests: readonly Known[], anew = false, patience = 1) =>
     runTests(new Quiet(outer, tests, patience), path, anew)
+  const needed = new Set(work.flatMap((id) => reachedIn(id).map(({ at }) => at)))
   // Tests that cannot run twice in one process notice nothing here.
   const unsteady = new Set<number | undefined>()
   for (let tries = 0; tries < 10; tries++) {
-    const { failed } = await run(known.filter(({ at }) => !unsteady.has(at)))
+    const { failed } = await run(known.filter(({ at }) => needed.has(at) && !unsteady.has(at)))
     if (!failed) break
     write({ unsteady: failed.name })
     unsteady.add(failed.at)

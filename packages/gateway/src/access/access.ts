@@ -78,7 +78,7 @@ export interface TokenAuthority {
 interface Known {
   readonly digest: Buffer
   readonly client: AuthorizedClient
-  readonly patterns: string
+  readonly patterns: string | undefined
 }
 
 interface SeenToken {
@@ -153,7 +153,7 @@ export class AccessControl {
     })
     return {
       removed: before.map(({ client }) => client.owner).filter((owner) => !now.has(owner)),
-      changed: kept.filter(({ old, next }) => old.patterns !== next.patterns).map(({ next }) => next.client),
+      changed: kept.filter(({ old, next }) => !isSame(old, next)).map(({ next }) => next.client),
     }
   }
 
@@ -162,7 +162,7 @@ export class AccessControl {
       const digest = digestOf(token)
       const narrow = exposure !== this.#whole && exposure !== EVERYTHING
       const client = { owner: digest.toString('hex'), exposure, narrow }
-      return { digest, client, patterns: JSON.stringify(patterns ?? []) }
+      return { digest, client, patterns: patterns && JSON.stringify(patterns) }
     })
   }
 
@@ -234,6 +234,13 @@ export class AccessControl {
     for (const grant of this.#grants) if (timingSafeEqual(grant.digest, digest)) found = grant.client
     return found
   }
+}
+
+/** Without patterns only the exposure itself tells. */
+function isSame(old: Known, next: Known): boolean {
+  if (old.patterns === undefined || next.patterns === undefined)
+    return old.client.exposure === next.client.exposure
+  return old.patterns === next.patterns
 }
 
 function bearerToken(authorization: string): string | undefined {
