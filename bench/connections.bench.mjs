@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { configured, core, openBoard, stdioEntry } from './lib/board-only.mjs'
-import { httpContenders, inProcessContenders, rawPipe, stdioContenders } from './lib/contenders.mjs'
+import { rawPipe, stdioContenders } from './lib/contenders.mjs'
 import { atOnce, cpuOf, interleave, LANES, median, timed } from './lib/measure.mjs'
+import { contendersOf, oneAtATime, onOneCore, turns, warmUp } from './lib/one-at-a-time.mjs'
 import { report } from './lib/report.mjs'
 import { SERVERS, serverCommand } from './lib/servers.mjs'
 
@@ -18,21 +19,21 @@ process.removeAllListeners('warning')
 const { childEnvironment } = await core('transports/environment.js')
 const rows = []
 try {
-  await calls('stdio', stdioContenders, {
+  await calls('stdio', {
     rounds: 120,
     batch: 50,
     many: 960,
     warm: 8000,
     goals: { p50: 1.0, throughput: 3.5, floorP50: 1.15, floorThroughput: 0.75, cpu: 1.75 },
   })
-  await calls('http', httpContenders, {
+  await calls('http', {
     rounds: 30,
     batch: 30,
     many: 320,
     warm: 1500,
     goals: { p50: 0.9, throughput: 1.2, floorP50: 1.1, floorThroughput: 0.85 },
   })
-  await calls('in-process', inProcessContenders, {
+  await calls('in-process', {
     rounds: 60,
     batch: 100,
     many: 960,
@@ -46,6 +47,11 @@ try {
   report('connections', 'Connections: the whole board against the bare SDK client', rows, [
     'Medians of 30 to 120 short interleaved rounds (7 for twelve servers, 3 for the large result); a shared machine, so read the ratios.',
     'One echo server without a library behind stdio and http, one of the SDK in-process. The board does `board.call`: name, schema, permission, order, call, result and audit.',
+    ...(onOneCore().length > 0
+      ? [
+          'One call at a time: client and server share one core (`taskset`); on two cores the time to wake an idle one, 25 or 70 µs a round trip by chance, hides what a client costs.',
+        ]
+      : []),
     'The floor is hand-written JSON on the same pipe, or a node:http POST: nothing is checked, timed, ordered or cancelled.',
   ])
 } finally {
@@ -53,37 +59,14 @@ try {
 }
 
 /** Many short rounds: a busy moment of the machine spoils few of them, and affects all contenders alike. */
-async function calls(kind, open, { rounds, batch, many, warm, goals }) {
-  const contenders = await open()
-  contenders.bare = { call: contenders.board.bare, close: async () => undefined }
+async function calls(kind, { rounds, batch, many, warm, goals }) {
+  const sequential = oneAtATime(kind, { rounds, batch, warm })
+  const contenders = await contendersOf(kind)
   const names = Object.keys(contenders)
-  const each = (work) =>
-    Object.fromEntries(
-      names.map((name) => [
-        name,
-        async () => {
-          await contenders[name].fresh?.()
-          for (let n = 0; n < 20; n++) await contenders[name].call('hello')
-          return work(contenders[name])
-        },
-      ]),
-    )
   try {
-    // Long enough for the optimizing compiler to be done with most of it.
-    for (const name of names) {
-      for (let n = 0; n < 200; n++) await contenders[name].call('hello')
-      await atOnce(contenders[name].call, warm)
-    }
-    const sequential = await interleave(
-      each(async ({ call }) => {
-        const took = []
-        for (let n = 0; n < batch; n++) took.push(await timed(() => call('hello')))
-        return median(took)
-      }),
-      rounds,
-    )
+    await warmUp(contenders, warm)
     const both = await interleave(
-      each(({ call }) => atOnce(call, many)),
+      turns(contenders, ({ call }) => atOnce(call, many)),
       Math.min(rounds, 30),
     )
     const pick = (field) =>

@@ -24,6 +24,8 @@ const WITHOUT_BEHAVIOUR = /\/(?:limits|index|types)\.ts$|\.test\.ts$|fixtures|\.
 
 /** Tests that run the sources in their own process: they see an edit without a build. */
 const IN_PROCESS = ['packages/core/src', 'packages/gateway/src', 'test/http-guard.test.ts']
+/** A test whose servers are processes: its tests take seconds. */
+const STARTS_PROCESSES = /\b(?:upstream|stdio|bare|fixture|spawn|fork|execFile)\(|\bprocess\.execPath\b/
 /** A named edit is tried against this many test files, the nearest first. */
 const NEAREST = 12
 
@@ -125,14 +127,19 @@ function settle(mutant, result, by) {
 }
 const unsettled = (mutants) => mutants.filter((mutant) => !outcomes.has(mutant))
 
+const isSlow = (test) => STARTS_PROCESSES.test(readFileSync(join(root, test), 'utf8'))
+
 /** Tries all edits behind switches against the tests that reach them; returns those for which there was no time. */
 async function tryInProcess(mutants) {
   const byTest = new Map()
   for (const mutant of mutants)
     for (const test of graph.testsFor(mutant.file, IN_PROCESS))
       byTest.set(test, [...(byTest.get(test) ?? []), mutant])
-  // A test that loads little is fast, and it is about what it loads.
-  const queue = [...byTest.keys()].sort((a, b) => graph.weight(a) - graph.weight(b))
+  // A test that loads little is fast, and it is about what it loads; one that starts processes is slow.
+  const rank = new Map(
+    [...byTest.keys()].map((test) => [test, graph.weight(test) + (isSlow(test) ? 1e6 : 0)]),
+  )
+  const queue = [...byTest.keys()].sort((a, b) => rank.get(a) - rank.get(b))
   const onNote = (note) => console.log(`note: ${note}`)
   const runs = copies.map((dir) => new EditTrials(dir, mutants, join(dir, 'node_modules/.edits')))
   toEnd.push(...runs)

@@ -11,6 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -184,6 +185,40 @@ describe('who does not see the terminal', () => {
     const inside = await new Browser().open(String(authorization('https://localhost:1/client.json')))
     expect(inside.page?.status).toBe(400)
   })
+})
+
+describe('anybody who reaches the address', () => {
+  const status = (path: string, headers: Record<string, string>, body?: string) =>
+    new Promise<number | undefined>((done, fail) => {
+      const method = body === undefined ? 'GET' : 'POST'
+      const sent = request(base + path, { method, headers }, (response) => {
+        response.resume()
+        done(response.statusCode)
+      })
+      sent.on('error', fail)
+      sent.end(body)
+    })
+
+  it('is refused under a host name that is not served', async () => {
+    const host = 'rebound.example'
+    for (const path of ['/login/auth', '/login/jwks', '/.well-known/oauth-authorization-server/login'])
+      expect([path, await status(path, { host })]).toEqual([path, 403])
+    expect(await status('/login/reg', { host, 'content-type': 'application/json' }, '{}')).toBe(403)
+  })
+
+  it('registers a bounded number of clients of a bounded size, and is told when to come back', async () => {
+    const type = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ redirect_uris: ['https://evil.example/cb'] })
+    expect(await status('/login/reg', type, JSON.stringify({ client_name: 'x'.repeat(9000) }))).toBe(413)
+    expect(await status('/login/reg', { ...type, 'transfer-encoding': 'chunked' }, body)).toBe(413)
+    const all: (number | undefined)[] = []
+    for (let n = 0; n < 40; n++) all.push(await status('/login/reg', type, body))
+    expect(all.at(-1)).toBe(429)
+    const refused = await fetch(`${base}/login/auth?client_id=x`)
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true])
+    // What begins nothing is not counted.
+    expect(await status('/login/jwks', {})).toBe(200)
+  }, 30_000)
 })
 
 describe('the command', () => {

@@ -27,6 +27,7 @@ let gateway: ServedGateway
 
 beforeAll(async () => {
   const port = await freePort()
+  const adminPort = await freePort()
   const callback = `http://127.0.0.1:${port}/logins/callback`
   const client = {
     client_id: 'gateway',
@@ -74,6 +75,7 @@ beforeAll(async () => {
     gateway: () => ({
       publicUrl: `http://127.0.0.1:${port}`,
       auth: { issuers: [{ issuer: idp.issuer }], tokens: 'tokens.json' },
+      admin: { port: adminPort },
       userLogins: {
         verify: [{ issuer: idp.issuer, clientId: 'gateway', clientSecretEnv: 'GATEWAY_SECRET' }],
         servers: {
@@ -95,7 +97,7 @@ afterAll(async () => {
 })
 
 /** An access token of the provider for the gateway. */
-async function tokenOf(account: string): Promise<string> {
+async function tokenOf(account: string, scope = 'mcp'): Promise<string> {
   const redirect = 'http://127.0.0.1:9/callback'
   const post = async (path: string, body: string, type: string) =>
     (await (
@@ -115,7 +117,7 @@ async function tokenOf(account: string): Promise<string> {
     response_type: 'code',
     client_id: client['client_id'] ?? '',
     redirect_uri: redirect,
-    scope: 'mcp',
+    scope,
     resource: gateway.url,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
@@ -173,6 +175,39 @@ describe('a login of a user of an identity provider', () => {
     expect((await call(ada, 'sso')).text).toContain('"ada"')
     expect((await call(bob, 'sso')).link).toBeDefined()
     expect(idp.counts.exchanged).toBeGreaterThan(0)
+  }, 90_000)
+
+  it('at the provider is listed, and goes with the login of a server that it made', async () => {
+    const run = (...words: string[]) =>
+      gateway.place.run('gateway', 'logins', ...words, '--gateway', 'gateway.json', '--json')
+    const ada = await tokenOf('ada')
+    const servers = async () =>
+      (await run()).json.logins
+        .filter(({ user }: Record<string, string>) => user === 'ada')
+        .map(({ server }: Record<string, string>) => server)
+    expect(await servers()).toEqual(expect.arrayContaining(['own', 'sso', '*']))
+    const revoked = await run('revoke', 'ada', 'sso')
+    expect(revoked.json.servers.sort()).toEqual(['*', 'sso'])
+    expect(await servers()).not.toContain('*')
+    expect(await servers()).toContain('own')
+    // Without the session no token is made for the server unasked.
+    expect((await call(ada, 'sso')).link).toBeDefined()
+  }, 90_000)
+
+  it('at the provider is asked for again for a token with fewer scopes', async () => {
+    const before = idp.counts.exchanged
+    const [wide, narrow] = [await tokenOf('cleo', 'mcp tools:read tools:write'), await tokenOf('cleo', 'mcp')]
+    const seen = () => new Set(exchanged.requests.map(({ headers }) => String(headers.authorization)))
+    const known = seen()
+    expect((await call(wide, 'exchanged')).text).toContain('"cleo"')
+    const ofWide = [...seen()].filter((one) => !known.has(one))
+    expect((await call(narrow, 'exchanged')).text).toContain('"cleo"')
+    const ofNarrow = [...seen()].filter((one) => !known.has(one) && !ofWide.includes(one))
+    expect([ofWide.length > 0, ofNarrow.length > 0]).toEqual([true, true])
+    expect(idp.counts.exchanged - before).toBe(2)
+    // And each goes on with its own.
+    await call(wide, 'exchanged')
+    expect(exchanged.requests.at(-1)?.headers.authorization).toBe(ofWide.at(-1))
   }, 90_000)
 
   it('is not needed where the token of the user is exchanged, and the token itself reaches no server', async () => {

@@ -33,9 +33,10 @@ beforeAll(async () => {
       auth: { tokens: 'tokens.json' },
       admin: { port: adminPort },
       userLogins: { servers: { notes: {} } },
+      limits: { tools: { 'notes.log_in': { perDay: 2 } } },
     }),
   })
-  for (const name of ['ada', 'bob', 'cleo', 'dan', 'eve', 'fay', 'gus']) {
+  for (const name of ['ada', 'bob', 'cleo', 'dan', 'eve', 'fay', 'gus', 'hana', 'ivo', 'kai']) {
     const ran = await gateway.place.run('serve', 'token', 'add', name, '--gateway', 'gateway.json', '--json')
     tokens.set(name, ran.json.token)
   }
@@ -144,12 +145,46 @@ describe('the first call of a user', () => {
   }, 60_000)
 })
 
+describe('after a login', () => {
+  it('the clients of the user are told that their lists are others, and those of other users are not', async () => {
+    const changed: string[] = []
+    const listening = async (user: string) => {
+      const one = await client(user, 'legacy')
+      one.setNotificationHandler('notifications/tools/list_changed', () => void changed.push(user))
+      return one
+    }
+    const [hana] = [await listening('hana'), await listening('ivo')]
+    expect(await names(hana)).toEqual(['mcp__notes__log_in'])
+    // The login is finished in a browser while no call waits.
+    const page = await new Browser('hana').logIn(await linkFor('hana'))
+    expect(page.text).toContain('hana is logged in')
+    await until(() => changed.length > 0)
+    expect(await names(hana)).toEqual(['mcp__notes__whoami'])
+    await gateway.place.run('gateway', 'logins', 'revoke', 'hana', '--gateway', 'gateway.json')
+    const before = changed.length
+    await until(() => changed.length > before || changed.length > 1)
+    expect(await names(hana)).toEqual(['mcp__notes__log_in'])
+    expect(new Set(changed)).toEqual(new Set(['hana']))
+  }, 60_000)
+})
+
+describe('the limits of a user', () => {
+  it('hold for log_in too', async () => {
+    const call = async (name: string) =>
+      (await modern(gateway.url, tokens.get('kai'), 'tools/call', { name, arguments: {} }, {})).text
+    for (let n = 0; n < 2; n++) expect(await call('mcp__notes__log_in')).toContain('/logins?ticket=')
+    expect(await call('mcp__notes__log_in')).toContain('2 calls of notes.log_in per day')
+  }, 60_000)
+})
+
 describe('a login', () => {
   it('is finished only by the browser that began it, once', async () => {
     const link = await linkFor('eve')
     const [own, other] = [new Browser('eve'), new Browser('mallory')]
     const page = await own.open(link)
     expect(page.text).toContain('for eve')
+    // Two users can have one name: the page says which token it is.
+    expect(page.text).toContain('for the user eve: the token with the key')
     const back = await own.submit(page, isCallback)
     expect(back.url).toContain('code=')
     // The address of the end, opened by another person: with no cookie, and with one of its own.

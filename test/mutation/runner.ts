@@ -21,7 +21,10 @@ for (const event of ['unhandledRejection', 'uncaughtException'])
 /** Tests that take longer are run after the others. */
 const QUICK_MS = 100
 /** A test that took too long gets this many times as long before that counts. */
-const PATIENCE = 3
+const PATIENCE = 2
+/** Beside a few times what the slowest test took without an edit. */
+const TEST_MS = 1500
+const HOOK_MS = 8000
 
 interface Known {
   readonly at: number
@@ -107,17 +110,16 @@ async function tryEdits(
   const wanted = JSON.parse(readFileSync(join(folder, 'wanted.json'), 'utf8')) as number[]
   const reachedIn = (id: number) =>
     known.filter(({ reached }) => imported.has(id) || between.has(id) || reached.has(id))
-  const work = wanted.filter(
-    (id) => imported.has(id) || between.has(id) || known.some(({ reached }) => reached.has(id)),
-  )
+  const work = wanted.filter((id) => reachedIn(id).length > 0)
   write({ work })
   if (work.length === 0) return
   const run = (tests: readonly Known[], anew = false, patience = 1) =>
     runTests(new Quiet(outer, tests, patience), path, anew)
+  const needed = new Set(work.flatMap((id) => reachedIn(id).map(({ at }) => at)))
   // Tests that cannot run twice in one process notice nothing here.
   const unsteady = new Set<number | undefined>()
   for (let tries = 0; tries < 10; tries++) {
-    const { failed } = await run(known.filter(({ at }) => !unsteady.has(at)))
+    const { failed } = await run(known.filter(({ at }) => needed.has(at) && !unsteady.has(at)))
     if (!failed) break
     write({ unsteady: failed.name })
     unsteady.add(failed.at)
@@ -197,8 +199,8 @@ class Quiet extends VitestTestRunner {
 
   constructor(outer: VitestTestRunner, tests: readonly Known[], patience: number) {
     const slowest = Math.max(0, ...tests.map(({ ms }) => ms))
-    const testTimeout = patience * Math.min(15_000, 3000 + 5 * slowest)
-    super({ ...outer.config, testTimeout, hookTimeout: patience * 20_000 })
+    const testTimeout = patience * Math.min(15_000, TEST_MS + 5 * slowest)
+    super({ ...outer.config, testTimeout, hookTimeout: patience * HOOK_MS })
     this.#order = new Map(tests.map(({ at }, order) => [at, order]))
     const { moduleRunner, _otel } = outer as unknown as Inside
     Object.assign(this, { moduleRunner, _otel })

@@ -12,7 +12,7 @@ import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { CallMetrics } from './operation/call-metrics.ts'
 import { CircuitBreakers } from './operation/circuit-breaker.ts'
-import type { AccessEntry } from './operation/observe-call.ts'
+import { type AccessEntry, observed } from './operation/observe-call.ts'
 import { ServerDrains } from './operation/server-drains.ts'
 import type { OwnTool } from './own-tool.ts'
 import { InstanceLeases } from './replicas/instance-leases.ts'
@@ -55,7 +55,11 @@ export async function openGateway(
   open: (wiring: Wiring) => Promise<LocalBoard>,
   options: GatewayOptions = {},
 ): Promise<Gateway> {
-  const router = new ServerRequestRouter(options.ask ?? 'client', options.roots ?? (() => ({ roots: [] })))
+  const router = new ServerRequestRouter(
+    options.ask ?? 'client',
+    options.roots ?? (() => ({ roots: [] })),
+    gatewayLimits(options.limits),
+  )
   return new Gateway(await open(router.wiring()), router, options)
 }
 
@@ -152,7 +156,10 @@ export class Gateway {
       changed: (shown, server, tools) => this.notifications.listChanged(shown, server, tools),
     })
     if (options.userLogins && this.instances)
-      this.userServers = new UserServers(options.userLogins, board, this.instances, viewing)
+      this.userServers = new UserServers(options.userLogins, board, this.instances, viewing, {
+        observe: (call, work) => observed(this, call, work),
+        changed: (user) => this.notifications.userListsChanged(user),
+      })
   }
 
   /** Starts every server, and waits a little for the fast ones. */

@@ -11,6 +11,7 @@ export { EVERYTHING, type Exposure, narrowed, readExposure } from './access/expo
 export { AdminActions, AdminFault } from './admin/admin-actions.ts'
 export { type AdminHandle, serveAdmin } from './admin/admin-server.ts'
 export { Revocations } from './admin/revocations.ts'
+export { UserDirectory } from './admin/user-directory.ts'
 export { CallLimits } from './call-limits/call-limits.ts'
 export { type ConfigFault, type ConfigReading, faultText, readGatewayConfig } from './config/read-config.ts'
 export {
@@ -32,6 +33,7 @@ export {
   saveLastUses,
 } from './identity/named-tokens.ts'
 export { resourceOf } from './identity/protected-resource.ts'
+export { defaultIsolation } from './isolation/default-isolation.ts'
 export type { GatewayLimits } from './limits.ts'
 export { LocalLogin, localIssuer } from './local-login/local-login.ts'
 export { AuditStream } from './operation/audit-stream.ts'

@@ -7,6 +7,7 @@ import type { Client, ClientRequest } from './client-request.ts'
 import { serverFault } from './errors.ts'
 import type { Instances, UsedInstance } from './isolation/instances.ts'
 import type { Json } from './json-rpc.ts'
+import type { ObservedCall } from './operation/observe-call.ts'
 import type { UserLogins } from './user-logins/user-logins.ts'
 import { type UserLists, type UserViewOptions, userView } from './views/user-view.ts'
 import type { View } from './views/views.ts'
@@ -20,6 +21,11 @@ interface KnownView {
   readonly view: View
 }
 
+/** Users whose view is kept; those of others are made when they are needed. */
+const VIEWS = 500
+
+type Observe = (call: ObservedCall, work: () => Promise<Json>) => Promise<Json>
+
 const LISTS = ['tools', 'prompts', 'resources', 'templates'] as const
 
 export class UserServers {
@@ -29,15 +35,30 @@ export class UserServers {
   readonly #options: UserViewOptions
   /** By connection: the tools of its list. */
   readonly #lists = new WeakMap<readonly unknown[], UserLists['tools']>()
-  /** By user and base: made anew when a list changes. */
-  readonly #views = new WeakMap<View, Map<string, KnownView>>()
+  /** By user, roles and scopes, the least recently used first: made anew when a list or the base changes. */
+  readonly #views = new Map<string, KnownView>()
+  readonly #observe: Observe
 
-  constructor(logins: UserLogins, board: LocalBoard, instances: Instances, options: UserViewOptions) {
+  /** `observe`: what happens around every call, its limits among them. `changed`: a user sees other lists now. */
+  constructor(
+    logins: UserLogins,
+    board: LocalBoard,
+    instances: Instances,
+    options: UserViewOptions,
+    { observe, changed }: { readonly observe: Observe; changed(user: string): void },
+  ) {
     this.logins = logins
     this.#board = board
     this.#instances = instances
     this.#options = options
-    logins.bind(board, (user, server) => instances.dropLogins(user, server))
+    this.#observe = observe
+    logins.bind(board, {
+      gone: (user, server) => {
+        instances.dropLogins(user, server)
+        if (user !== undefined) changed(user)
+      },
+      changed,
+    })
   }
 
   /** Does work on the user's own connection. A login that is missing is asked for first; one that has ended, once meanwhile. */
@@ -107,14 +128,24 @@ export class UserServers {
     })
     if (known.length === 0) return base
     const items = known.flatMap(({ connection }) => LISTS.map((list) => connection.catalog[list].items))
-    const views = this.#views.get(base) ?? new Map<string, KnownView>()
-    this.#views.set(base, views)
-    const before = views.get(user.key)
-    if (before?.items.length === items.length && before.items.every((list, at) => list === items[at]))
-      return before.view
-    const lists = known.map(({ server, connection }) => this.#listsOf(server, connection))
-    const view = userView(base, lists, client.exposure, this.#options)
-    views.set(user.key, { base, items, view })
+    const of = client.owner ?? user.key
+    const before = this.#views.get(of)
+    const isSame =
+      before?.base === base &&
+      before.items.length === items.length &&
+      before.items.every((list, at) => list === items[at])
+    const view = isSame
+      ? before.view
+      : userView(
+          base,
+          known.map(({ server, connection }) => this.#listsOf(server, connection)),
+          client.exposure,
+          this.#options,
+        )
+    this.#views.delete(of)
+    this.#views.set(of, { base, items, view })
+    const [oldest] = this.#views.keys()
+    if (this.#views.size > VIEWS && oldest !== undefined) this.#views.delete(oldest)
     return view
   }
 
@@ -162,19 +193,32 @@ export class UserServers {
     const { client } = request
     const server = this.#visible(client).find((one) => this.logins.asks(one) && this.#loginTool(one) === name)
     if (server === undefined || !client.user) return undefined
-    const tools = await this.during(server, request, async (_, connection) =>
-      connection.list('tools', request.signal),
+    return await this.#observe(
+      { ...this.#call(server, request), method: 'tools/call', tool: 'log_in' },
+      async () => {
+        const tools = await this.during(server, request, async (_, connection) =>
+          connection.list('tools', request.signal),
+        )
+        const text = `You are logged in to "${server}". It has ${tools.length} tools: list the tools again to see them.`
+        return { content: [{ type: 'text', text }] }
+      },
     )
-    if (client.era === 'legacy') client.notify('notifications/tools/list_changed', {})
-    const text = `You are logged in to "${server}". It has ${tools.length} tools: list the tools again to see them.`
-    return { content: [{ type: 'text', text }] }
+  }
+
+  #call(server: string, request: ClientRequest) {
+    return { server, instance: this.#instances.keyOf(server, request.client), params: {}, request }
   }
 
   /** Connects the server that a name leads to, so that its tools are known; asks for a login when there is none. */
   async lookUp(servers: readonly string[] | undefined, request: ClientRequest): Promise<void> {
     const [server, ...more] = (servers ?? []).filter((one) => this.#visible(request.client).includes(one))
     if (server === undefined || more.length > 0) return
-    await this.during(server, request, async (_, connection) => connection.list('tools', request.signal))
+    const call = { ...this.#call(server, request), method: 'tools/list', tool: undefined }
+    await this.#observe(call, () =>
+      this.during(server, request, async (_, connection) => ({
+        tools: await connection.list('tools', request.signal),
+      })),
+    )
   }
 
   #visible({ exposure }: Seen): readonly string[] {

@@ -51,7 +51,14 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   users: {
     actions: { revoke: ['POST', 'revoke'], restore: ['POST', 'restore'] },
     rows: ({ users, revoked }) => [
-      ...users.map((one: Answer) => [one.name, one.roles.join(', ') || '-', `${one.sessions} sessions`]),
+      ...users.map((one: Answer) => [
+        one.name,
+        one.roles.join(', ') || '-',
+        one.sessions === undefined
+          ? `last seen ${new Date(one.lastSeen).toISOString()}`
+          : `${one.sessions} sessions`,
+        one.key.slice(0, 12),
+      ]),
       ...revoked.map((one: Answer) => [one.name, 'revoked', new Date(one.at).toISOString()]),
     ],
   },
@@ -61,7 +68,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
     rows: ({ logins }) =>
       logins.map((one: Answer) => [
         one.user,
-        one.server,
+        one.server === '*' ? '* (single sign-on)' : one.server,
         one.issuer,
         one.renewable
           ? 'renews itself'
@@ -132,7 +139,7 @@ function usageFault(
 ): string {
   if (!topic) return `There is no "gateway ${what}".`
   if (action !== undefined && !topic.actions[action]) return `There is no "gateway ${what} ${action}".`
-  return name === undefined ? 'NAME is missing.' : 'There is one word too many.'
+  return name === undefined ? 'NAME is missing.' : 'There is one argument too many.'
 }
 
 async function ask(url: string, method: string, token: string): Promise<Response> {

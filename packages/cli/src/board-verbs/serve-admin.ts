@@ -14,6 +14,8 @@ import {
   readLastUses,
   readNamedTokens,
   serveAdmin,
+  tokenUserKey,
+  UserDirectory,
 } from '@plugboard/gateway'
 import type { AdminPage } from '@plugboard/resident'
 import type { Invocation } from '../context.ts'
@@ -43,16 +45,17 @@ export async function openAdmin(
     handle.applyAccess(users.identity.withdraw(withdrawn)),
   )
   await revocations.read()
+  const directory = new UserDirectory(replicas?.store, keys, () => users.identity.users())
   const actions = new AdminActions({
     gateway,
     revocations,
     sessions: () => handle.sessions(),
     endSession: (sid) => handle.endSession(sid),
-    users: () => users.identity.users(),
+    ...usersFor(users, directory),
     metrics: () => handle.metrics(),
     ...recordsFor(invocation, file),
   })
-  if (!admin || !file) return async () => undefined
+  if (!admin || !file) return async () => directory.close()
   const token = await adminToken(invocation, file, 'make')
   let page: AdminPage | undefined
   const served = await serveAdmin({
@@ -77,7 +80,10 @@ export async function openAdmin(
     invocation.output.note(
       `Page: ${page.address()}\nThe address works once, within five minutes; later, sign in there with the token.`,
     )
-  return () => served.close()
+  return async () => {
+    directory.close()
+    await served.close()
+  }
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
@@ -104,6 +110,15 @@ async function pageFor(
   }
 }
 
+/** Who is let in here, who was lately on any replica, and whose users may be. */
+function usersFor({ identity }: ServedUsers, directory: UserDirectory) {
+  return {
+    users: () => identity.users(),
+    known: () => directory.list(),
+    issuers: () => identity.issuers,
+  }
+}
+
 const AUDIT_LINES = 500
 
 /** What is on disk: the named tokens and the audit log. */
@@ -116,6 +131,7 @@ function recordsFor(invocation: Invocation, file: GatewayFile | undefined) {
       const uses = await readLastUses(path)
       return (await readNamedTokens(path)).map(({ id, name, role, created, expires }) => ({
         name,
+        key: tokenUserKey({ id }),
         created,
         ...(role !== undefined && { role }),
         ...(expires !== undefined && { expires }),

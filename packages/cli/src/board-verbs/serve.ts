@@ -12,6 +12,7 @@ import {
   type AskPolicy,
   AuditStream,
   CallLimits,
+  defaultIsolation,
   type Exposure,
   type Gateway,
   type GatewayLimits,
@@ -175,10 +176,16 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
   )
 }
 
-/** A process that all users share, without a word in gateway.json that it may be: the operator has to know. */
+/** What was decided about servers of which gateway.json says nothing: the operator has to know, most of all what users share. */
 function tellShared({ output }: Invocation, { servers }: Configuration, { config }: GatewayFile): void {
   const decided = config.isolation?.servers ?? {}
-  const shared = servers.filter(({ name, entry }) => startsCommand(entry) && decided[name] === undefined)
+  const open = servers.filter(({ name, entry }) => startsCommand(entry) && decided[name] === undefined)
+  const own = open.filter((one) => defaultIsolation(one) === 'user')
+  if (own.length > 0)
+    output.note(
+      `Each user has a process of its own of ${own.map(({ name }) => `"${name}"`).join(', ')}: such a server keeps something between calls. "isolation" in gateway.json can say otherwise.`,
+    )
+  const shared = open.filter((one) => !own.includes(one))
   if (shared.length === 0) return
   output.note(
     `All users share one process of ${shared.map(({ name }) => `"${name}"`).join(', ')}: what one user leaves in it, others can read. Say what is right for each in "isolation": {"servers": {"${shared[0]?.name}": "user"}}, or "shared" where nothing is kept.`,

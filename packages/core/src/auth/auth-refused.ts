@@ -23,6 +23,7 @@ export type AuthRefusalReason =
   | 'callback-port-busy'
   | 'access-denied'
   | 'token-refused'
+  | 'client-refused'
   | 'bad-id-token'
   | 'wrong-user'
 

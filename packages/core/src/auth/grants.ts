@@ -16,7 +16,7 @@ import { JWT_BEARER, renewByXaa } from './cross-app-access.ts'
 import { challengeOf, chooseScope, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { type ClientIdentity, clientSecret, type Login } from './stored-logins.ts'
-import { requestTokens, type TokenAnswer } from './token-endpoint.ts'
+import { CLIENT_FAULTS, requestTokens, type TokenAnswer } from './token-endpoint.ts'
 import { renewByTokenExchange } from './token-exchange.ts'
 import { asFailure, type RefreshOutcome, refreshLogin, type TokenRefresher } from './token-refresh.ts'
 
@@ -99,7 +99,7 @@ export function outcomeOf(answer: TokenAnswer, build: (tokens: Login['tokens']) 
   if (answer.kind === 'tokens') return { kind: 'renewed', login: build(answer.tokens) }
   if (answer.kind === 'trouble') return { kind: 'failed', failure: 'temporary', error: answer.error }
   const temporary = ['temporarily_unavailable', 'server_error', 'slow_down'].includes(answer.code)
-  const client = ['invalid_client', 'unauthorized_client'].includes(answer.code)
+  const client = CLIENT_FAULTS.has(answer.code)
   return {
     kind: 'failed',
     failure: temporary ? 'temporary' : client ? 'client-dead' : 'grant-dead',

@@ -85,6 +85,9 @@ async function readJson(response: Response): Promise<Record<string, unknown> | u
   }
 }
 
+/** The server does not know the client, or lets it do no such thing (RFC 6749, section 5.2). */
+export const CLIENT_FAULTS: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client'])
+
 function interpret(
   request: TokenRequest,
   status: number,
@@ -99,9 +102,11 @@ function interpret(
     return {
       kind: 'refused',
       code,
-      error: new AuthRefused('token-refused', `${where} refused with ${code}${words && `: ${words}`}.`, {
-        server,
-      }),
+      error: new AuthRefused(
+        CLIENT_FAULTS.has(code) ? 'client-refused' : 'token-refused',
+        `${where} refused with ${code}${words && `: ${words}`}.`,
+        { server },
+      ),
     }
   }
   if (status >= 500 || status === 429 || status === 408)

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { AuditSettings } from '../config/settings.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
-import type { RequestOptions } from '../connection/requests.ts'
 import { isObject, type Json } from '../connection/server-info.ts'
 import { PermissionDenied } from '../errors.ts'
 import type { Events } from '../events.ts'
@@ -42,9 +41,9 @@ import {
   type ToolActions,
   type ToolResult,
 } from '../tools/index.ts'
+import { taskResult } from '../tools/legacy-tasks.ts'
+import { callSender, type PassOptions, passedCallSender } from '../tools/send-call.ts'
 import { AcceptedDefinitions } from './accepted-definitions.ts'
-import { type TaskOptions, taskResult } from './legacy-tasks.ts'
-import { callSender, sendCall } from './send-call.ts'
 import { isExpected } from './servers.ts'
 import { UrlElicitations } from './url-elicitations.ts'
 
@@ -68,14 +67,6 @@ export interface CallOptions {
   /** The tool as its server lists it now, which is connected for that. */
   listed(tool: BoundTool, signal: AbortSignal | undefined): Promise<BoundTool>
   connection(name: string): Connection
-}
-
-/** How a passed-on call is sent; with a `cancellation`, the signal of its context is that one's. */
-export interface PassOptions
-  extends Pick<RequestOptions, 'concurrent' | 'totalMs' | 'cancellation'>,
-    TaskOptions {
-  /** An instance of the tool's server that the call goes to, in place of the board's own connection. */
-  readonly connection?: Connection | undefined
 }
 
 export class Calls implements ToolActions {
@@ -179,18 +170,10 @@ export class Calls implements ToolActions {
       return this.#options
         .listed(tool, context.signal)
         .then((current) => this.pass(current, params, context, options))
-    const { cancellation } = options
+    const { host, connection } = this.#options
     const args = isObject(params.arguments) ? params.arguments : {}
-    const send = (sent: Args) => {
-      const { concurrent, onTask, prefersTask } = options
-      const { onProgress, timeoutMs, totalMs = options.totalMs } = context
-      const signal = cancellation ? undefined : context.signal
-      const how = { concurrent, onTask, prefersTask, signal, cancellation, onProgress, timeoutMs, totalMs }
-      const { host, connection } = this.#options
-      const given = options.connection ?? connection(tool.server)
-      return sendCall(host, given, passedParams(tool.definition.name, params, sent), how)
-    }
-    return passTool(this.#ports, tool, args, this.#withCaller(context), send, cancellation)
+    const send = passedCallSender(host, connection, { tool, params, context, options })
+    return passTool(this.#ports, tool, args, this.#withCaller(context), send, options.cancellation)
   }
 
   #withCaller(context: CallContext | undefined): CallContext {
@@ -272,17 +255,6 @@ export class Calls implements ToolActions {
 }
 
 /** The parameters of `tools/call` with the server's own name of the tool, and the arguments as hooks left them. */
-function passedParams(name: string, params: Json, args: Args): Json & { readonly name: string } {
-  if (args === params.arguments && !hasMore(params)) return { name, arguments: args }
-  const changed = 'arguments' in params || Object.keys(args).length > 0
-  return { ...params, name, ...(changed && { arguments: args }) }
-}
-
-function hasMore(params: Json): boolean {
-  for (const key in params) if (key !== 'name' && key !== 'arguments') return true
-  return false
-}
-
 export type OfferMethod = 'resources/read' | 'resources/subscribe' | 'prompts/get'
 
 /** A resource or prompt as a permission request. */

@@ -13,7 +13,7 @@ import { IoError } from '../errors.ts'
 import { Events } from '../events.ts'
 import type { Hook } from '../interaction/index.ts'
 import type { BoundTool, CallContext, Tool } from '../tools/index.ts'
-import type { PassOptions } from './board-calls.ts'
+import type { PassOptions } from '../tools/send-call.ts'
 import { inProcessEntries } from './in-process.ts'
 import { type BoardInternals, setRules } from './internals.ts'
 import type { BoardDefinition } from './options.ts'
@@ -46,6 +46,7 @@ export class BoardLink {
   ): Connection {
     const events = new Events()
     events.on('notification', ({ method, params }) => heard(method, params))
+    events.on('list-changed', ({ list }) => heard(`notifications/${list}/list_changed`, {}))
     return this.#board.servers.instance(server, key, events, own)
   }
 

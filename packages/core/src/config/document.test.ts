@@ -1,6 +1,7 @@
 // One file's text → definitions and settings, for every shape and with every fault in its place.
 import { describe, expect, it } from 'vitest'
 import { CONFIG_LIMITS } from '../limits.ts'
+import { defineServer } from './document.ts'
 import { ROOT, read, source } from './fixtures/source.ts'
 import type { Source } from './sources.ts'
 
@@ -114,4 +115,141 @@ describe('a fault', () => {
     expect(definitions).toHaveLength(CONFIG_LIMITS.entriesPerFile)
     expect(diagnostics).toMatchObject([{ severity: 'error', line: CONFIG_LIMITS.entriesPerFile + 1 }])
   })
+})
+
+describe('a file that is not usable as a whole', () => {
+  const wrongShape = {
+    severity: 'error',
+    line: 1,
+    column: 1,
+    message: 'the file must hold an object',
+    hint: 'Write { "mcpServers": { … } }.',
+  }
+  it.each<[string, 'unreadable' | 'empty' | undefined, Source, object[]?]>([
+    ['', 'empty', mcpJson],
+    ['  // later\n', 'empty', settings],
+    ['{}', undefined, mcpJson],
+    [`{"mcpServers": {"a": ${ok}}}`, undefined, mcpJson],
+    ['{"mcpServers": {', 'unreadable', mcpJson],
+    ['[1', 'unreadable', mcpJson, [{ message: 'a closing ] is missing' }]],
+    ['[1]', 'unreadable', mcpJson, [{ file: '/x/mcp-json.json', ...wrongShape }]],
+    ['"x"', 'unreadable', settings, [{ file: '/x/settings.json', ...wrongShape }]],
+    ['{"mcpServers": []}', 'unreadable', mcpJson],
+    ['{"other": []}', undefined, source('claude-json', 'user')],
+    ['{"projects": []}', undefined, source('claude-json-project', 'local')],
+    [`{"projects": {"${ROOT}": {"mcpServers": 5}}}`, 'unreadable', source('claude-json-project', 'local')],
+  ])('%j is %s', (text, unusable, from, diagnostics) => {
+    const document = read(text, from)
+    expect(document.unusable).toBe(unusable)
+    expect('unusable' in document).toBe(unusable !== undefined)
+    if (diagnostics) expect(document.diagnostics).toMatchObject(diagnostics)
+  })
+
+  it('locks what an administrator wrote, and nothing else', () => {
+    const locked = { allowManagedMcpServersOnly: true, allowedMcpServers: [] }
+    expect(read('[1]', managed).settings).toEqual(locked)
+    expect(read('[1]', settings).settings).toEqual({})
+  })
+
+  it('is not judged by parts of another product’s file that are none of ours', () => {
+    const twice = '"history": {"a": 1, "a": 2}'
+    expect(read(`{${twice}, "mcpServers": {}}`, source('claude-json', 'user')).diagnostics).toEqual([])
+    expect(read(`{${twice}, "projects": {}}`, source('claude-json-project', 'local')).diagnostics).toEqual([])
+    expect(read(`{${twice}, "mcpServers": {}}`, mcpJson).diagnostics).toHaveLength(1)
+  })
+
+  it('has no settings where the shape has none', () => {
+    const text = '{"disabledServers": ["a"], "colour": 1}'
+    expect(read(text, settings).settings).toEqual({ disabledServers: ['a'] })
+    expect(read(text, source('claude-json', 'user'))).toMatchObject({ settings: {}, diagnostics: [] })
+    expect(read('{"disabledServers": ["a"], "mcpServers": {}}', managed).settings).toEqual({
+      disabledServers: ['a'],
+    })
+  })
+})
+
+describe('one definition', () => {
+  const [defined] = [read(`{\n  "mcpServers": {"a": ${ok}}}`, mcpJson).definitions[0]]
+
+  it('knows where it stands and what was written', () => {
+    expect(defined).toStrictEqual({
+      name: 'a',
+      source: mcpJson,
+      line: 2,
+      path: 'mcpServers.a',
+      written: { command: 'x' },
+      entry: { type: 'stdio', command: 'x', args: [], env: {} },
+      faults: [],
+    })
+    expect(read(`{"a": ${ok}}`, mcpJson).definitions[0]?.path).toBe('a')
+    expect(
+      read(`{"projects": {"${ROOT}": {"mcpServers": {"a": ${ok}}}}}`, source('claude-json-project', 'local'))
+        .definitions[0]?.path,
+    ).toBe(`projects["${ROOT}"].mcpServers.a`)
+  })
+
+  it('of a program has no line, and its faults have none either', () => {
+    const api = source('settings', 'dynamic')
+    expect(defineServer('a', { command: 'x' }, api)).toStrictEqual({
+      name: 'a',
+      source: api,
+      path: 'mcpServers.a',
+      written: { command: 'x' },
+      entry: { type: 'stdio', command: 'x', args: [], env: {} },
+      faults: [],
+    })
+    expect(defineServer('a b', { command: 'x' }, api).faults).toStrictEqual([
+      {
+        severity: 'error',
+        file: '/x/settings.json',
+        server: 'a b',
+        path: 'mcpServers.a b',
+        message:
+          'the server name "a b" has a character that names may not have (U+0020); the entry is skipped',
+        hint: 'Use letters a-z, digits, - and _; for example "a-b".',
+      },
+    ])
+    expect(defineServer('a b', null, api).entry).toBeUndefined()
+    expect(defineServer('a b', { type: 'sdk' }, api).entry).toBeDefined()
+    expect(defineServer('a', { comand: 'x' }, api, { line: 3, column: 4 }).faults).toStrictEqual([
+      {
+        severity: 'error',
+        file: '/x/settings.json',
+        server: 'a',
+        line: 3,
+        column: 4,
+        path: 'mcpServers.a',
+        message: 'has neither "command" nor "url"',
+        hint: '"comand" is not a key. Did you mean "command"?',
+      },
+    ])
+    expect(defineServer('a b', {}, api, { line: 3, column: 4 }).faults).toMatchObject([
+      { line: 3, column: 4 },
+    ])
+  })
+
+  it.each<[string, object, object]>([
+    // The entry that another client has for this board is no fault, and no server.
+    ['plugboard', { command: 'plugboard', args: ['connect'] }, { faults: [] }],
+    ['plugboard', { command: 'npx', args: ['x'] }, { faults: [{ severity: 'error' }] }],
+    [
+      'board',
+      { command: 'plugboard', args: ['serve'] },
+      { entry: { disabled: true }, offBecause: 'it is this board itself', faults: [] },
+    ],
+    ['board', { command: 'plugboard', args: ['list'] }, { entry: { command: 'plugboard' } }],
+  ])('%s = %j that starts this board', (name, written, expected) => {
+    const { definitions } = read(JSON.stringify({ mcpServers: { [name]: written } }), mcpJson)
+    expect(definitions).toMatchObject([expected])
+    expect(Boolean(definitions[0]?.entry)).toBe(name === 'board')
+    expect(definitions[0]?.entry?.disabled).toBe('offBecause' in expected ? true : undefined)
+  })
+
+  it.each(['$schema', 'allowedMcpServers', 'deniedMcpServers', 'allowManagedMcpServersOnly', 'permissions'])(
+    'is not made of %s at the top, and is under mcpServers',
+    (key) => {
+      expect(names(`{"${key}": ${ok}}`, managed)).toEqual([])
+      expect(names(`{"mcpServers": {"${key.replace('$', '')}": ${ok}}}`, managed)).toHaveLength(1)
+    },
+  )
 })

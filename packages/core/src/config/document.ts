@@ -48,8 +48,7 @@ export interface ConfigDocument {
 }
 
 export function readDocument(text: string, source: Source, root: string): ConfigDocument {
-  const keep = KEEP[source.shape]?.(root)
-  const document = parseDocument(text, source.file, keep ? { keep } : {})
+  const document = parseDocument(text, source.file, KEEP[source.shape]?.(root))
   const diagnostics = [...document.diagnostics]
   if (document.root && document.root.kind !== 'object')
     return {
@@ -142,9 +141,9 @@ export function defineServer(
 }
 
 /** Only these parts of another product's large files are read. */
-const KEEP: Readonly<Partial<Record<Source['shape'], (root: string) => readonly (readonly string[])[]>>> = {
-  'claude-json': () => [['mcpServers']],
-  'claude-json-project': (root) => [['projects', root, 'mcpServers']],
+const KEEP: Readonly<Partial<Record<Source['shape'], (root: string) => readonly string[]>>> = {
+  'claude-json': () => ['mcpServers'],
+  'claude-json-project': (root) => ['projects', root, 'mcpServers'],
 }
 
 interface Found {

@@ -132,3 +132,21 @@ function isSubsequence(part: string, whole: string): boolean {
   for (const char of whole) if (char === part[at]) at++
   return at === part.length
 }
+
+describe('what is no reference', () => {
+  it.each([
+    ['${1} ${A}', '${1} one'],
+    ['${} ${A}', '${} one'],
+    ['${X:-x${}y}z', 'x${}yz'],
+    ['${X:-${Y:-a}b}c', 'abc'],
+    ['${X:-a', '${X:-a'],
+  ])('%s becomes %s', (text, expanded) => {
+    expect(expand(text, { A: 'one' }).text).toBe(expanded)
+  })
+
+  it('is a default inside of eight others', () => {
+    const nested = (levels: number): string => (levels === 0 ? 'x' : `\${A:-${nested(levels - 1)}}`)
+    expect(expand(nested(8), {}).text).toBe('x')
+    expect(expand(nested(9), {}).text).toBe('${A:-x}')
+  })
+})

@@ -76,14 +76,14 @@ function writtenKeys(text: string): number {
     let end = text.indexOf('"', start + 1)
     while (isEscaped(text, end)) end = text.indexOf('"', end + 1)
     let next = end + 1
-    while (WHITESPACE.includes(text.charAt(next)) && next < text.length) next++
+    while (WHITESPACE.has(text.charAt(next))) next++
     if (text.charAt(next) === ':') count++
     start = text.indexOf('"', next)
   }
   return count
 }
 
-const WHITESPACE = ' \t\n\r'
+const WHITESPACE: ReadonlySet<string> = new Set(' \t\n\r')
 
 /** An odd number of backslashes stands before it. */
 function isEscaped(text: string, at: number): boolean {

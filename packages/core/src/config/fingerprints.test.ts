@@ -53,3 +53,32 @@ describe('the hash that an approval is bound to', () => {
     expect(hashOf({})).toMatch(/^[0-9a-f]{64}$/)
   })
 })
+
+describe('the text that is hashed', () => {
+  // Approvals on users' machines are bound to these.
+  it.each<[unknown, string]>([
+    [
+      { command: 'x', args: ['b', 'a'], env: { B: '2', A: '1' } },
+      'cf3603c8d9aeaca843837ef4bf2c2a2c33f3f0e26e6eca4f6a0c7981e86efdd4',
+    ],
+    [
+      { env: { A: '1', B: '2' }, args: ['b', 'a'], command: 'x', cwd: undefined },
+      'cf3603c8d9aeaca843837ef4bf2c2a2c33f3f0e26e6eca4f6a0c7981e86efdd4',
+    ],
+    [null, '74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b'],
+    [undefined, '74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b'],
+  ])('of %j stays as it is', (written, hash) => {
+    expect(hashOf(written)).toBe(hash)
+  })
+
+  it('keeps a list apart from an object, and a number from another', () => {
+    expect(hashOf(['a'])).not.toBe(hashOf({ 0: 'a' }))
+    expect(hashOf(Number.POSITIVE_INFINITY)).not.toBe(hashOf(Number.NEGATIVE_INFINITY))
+  })
+
+  it('is there for a server whose address is not known yet', () => {
+    const editor = startSignature({ type: 'sse-ide', headers: {} } as ServerEntry)
+    expect(editor).not.toBe(startSignature({ type: 'ws-ide', headers: {} } as ServerEntry))
+    expect(startSignature(http('${HOST}/mcp'))).not.toBe(startSignature(http('${OTHER}/mcp')))
+  })
+})

@@ -17,6 +17,7 @@ import {
   addAllowRule,
   addServer,
   approve,
+  previewRule,
   removeServer,
   resetProjectChoices,
   setEnabled,
@@ -267,5 +268,50 @@ describe('approving', () => {
     await add({ scope: 'local' })
     expect(await resetProjectChoices(await load())).toBe(2)
     expect(read(RECORD).folders).toEqual({})
+  })
+})
+
+describe('the rule that a command would write', () => {
+  const place = async () => (await load()).place
+  it.each([
+    ['allow', 'mcp__a__*', undefined],
+    ['deny', 'mcp__*', undefined],
+    ['ask', '*.write', undefined],
+    ['allow', 'mcp__*', 'The rule "mcp__*" has a "*" in the name of the server.'],
+    ['deny', '!', 'The rule "!" is not a rule.'],
+  ] as const)('%s %s is checked before', async (action, rule, problem) => {
+    const preview = previewRule(await place(), { action, rule, scope: 'user' })
+    if (problem !== undefined) return await expect(preview).rejects.toThrow(problem)
+    const { file, before, after } = await preview
+    expect([file, before]).toEqual([at(USER), undefined])
+    expect(JSON.parse(after).permissions).toEqual({ [action]: [rule] })
+    expect(existsSync(at(USER))).toBe(false)
+  })
+})
+
+describe('removing from a scope that does not have it', () => {
+  it('says where it is, if one of the places can be edited', async () => {
+    put(USER, { mcpServers: { a: { command: 'x' } } })
+    put('home/.claude.json', { mcpServers: { a: { command: 'y' } } })
+    const message = `"a" is not defined in the local scope, but in ${at(USER)} (user), ${at('home/.claude.json')} (user).`
+    await expect(load().then((loaded) => removeServer(loaded, 'a', 'local'))).rejects.toMatchObject({
+      message,
+    })
+  })
+})
+
+describe('enabling a built-in', () => {
+  const enable = async (name: string) =>
+    (await setEnabled(await load({ withoutBuiltins: false }), host, name, true)).changed
+  it('that is on changes nothing, and one that is off is switched on', async () => {
+    expect(await enable('codebase')).toEqual([])
+    expect(await enable('browser')).toEqual([at(USER)])
+    expect(read(USER).builtins).toEqual({ browser: true })
+  })
+
+  it('is not kept from it by an entry that may not have its name', async () => {
+    put(USER, { mcpServers: { browser: { command: 'x' } } })
+    expect(await enable('browser')).toEqual([at(USER)])
+    expect(read(USER).builtins).toEqual({ browser: true })
   })
 })

@@ -112,14 +112,12 @@ function assertAddable(name: string, written: unknown, source: Source, configura
     )
   const fault = newNameFault(name)
   if (fault) throw new InvalidInput(`${capital(fault.message)}.`, { server: name, hint: fault.hint })
-  const { faults, entry } = defineServer(name, written, source)
-  const errors = faults.filter(({ severity }) => severity === 'error')
-  const [first] = errors
-  if (entry && !first) return
-  throw new InvalidInput(
-    errors.map(({ path, message }) => `${path}: ${message}`).join('; ') || 'The entry is not valid.',
-    { server: name, hint: first?.hint },
-  )
+  const errors = defineServer(name, written, source).faults.filter(({ severity }) => severity === 'error')
+  if (errors.length === 0) return
+  throw new InvalidInput(errors.map(({ path, message }) => `${path}: ${message}`).join('; '), {
+    server: name,
+    hint: errors[0]?.hint,
+  })
 }
 
 export async function removeServer(

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { member, nodeAt, parseDocument, parseJson, toValue } from './parse.ts'
+import { type JsonNode, member, nodeAt, parseDocument, parseJson, toValue } from './parse.ts'
 
-const parse = (text: string, keep?: string[][]) => parseDocument(text, 'f.json', keep ? { keep } : {})
-const readAs = (text: string, keep?: string[][]) => toValue(parse(text, keep).root)
-const faults = (text: string, keep?: string[][]) =>
+const parse = (text: string, keep?: string[]) => parseDocument(text, 'f.json', keep)
+const readAs = (text: string, keep?: string[]) => toValue(parse(text, keep).root)
+const faults = (text: string, keep?: string[]) =>
   parse(text, keep).diagnostics.map(({ severity, line, column, message }) => ({
     severity,
     line,
@@ -196,9 +196,9 @@ describe('size', () => {
 })
 
 describe('keeping only a part', () => {
-  const keep = [['projects', '/p', 'mcpServers']]
+  const keep = ['projects', '/p', 'mcpServers']
 
-  it('reads what is at, below and above the paths and nothing else', () => {
+  it('reads what is at, below and above the path and nothing else', () => {
     const text =
       '{"big": {"x": [1, {"y": 2}]}, "projects": {"/q": {"mcpServers": {"n": {}}}, "/p": {"mcpServers": {"a": {"args": ["1"]}}, "history": [1]}}}'
     expect(readAs(text, keep)).toEqual({
@@ -220,8 +220,7 @@ describe('keeping only a part', () => {
     fc.assert(
       fc.property(value, (data) => {
         const text = JSON.stringify(data, null, 1)
-        const path = keep[0] ?? []
-        expect(toValue(nodeAt(parse(text, keep).root, path))).toEqual(toValue(nodeAt(parse(text).root, path)))
+        expect(toValue(nodeAt(parse(text, keep).root, keep))).toEqual(toValue(nodeAt(parse(text).root, keep)))
       }),
       { numRuns: 500 },
     )
@@ -245,6 +244,24 @@ describe('keeping only a part', () => {
   })
 })
 
+describe('in broken text', () => {
+  it.each([
+    ['{"a": [1 }', { a: [1] }],
+    ['{"a": [{"b": 1 ]}', { a: [{ b: 1 }] }],
+    ['{"a": {"b": 1 ], "c": 2}', { a: { b: 1, c: 2 } }],
+    ['[{"a": [1 ]', [{ a: [1] }]],
+    ['{"a": {"b": [1', { a: { b: [1] } }],
+  ])('%s is read as far as it goes, and every container has its end', (text, value) => {
+    const { root, broken } = parse(text)
+    expect([broken, toValue(root)]).toEqual([true, value])
+    const ends = (node: JsonNode | undefined): number[] => {
+      if (node?.kind === 'object') return [node.end, ...node.members.flatMap((item) => ends(item.value))]
+      return node?.kind === 'array' ? [node.end, ...node.items.flatMap(ends)] : []
+    }
+    for (const end of ends(root)) expect(end).toBeGreaterThan(1)
+  })
+})
+
 describe('limits of a document', () => {
   const nested = (depth: number, inner = '1') => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`
 
@@ -255,6 +272,15 @@ describe('limits of a document', () => {
     expect([broken, diagnostics.length]).toEqual([true, 1])
     expect(diagnostics[0]?.message).toContain('nested more than')
     expect(toValue(nodeAt(root, ['x']))).toBe(1)
+  })
+
+  it('are for what is inside too: nothing below the limit is taken for something above it', () => {
+    const below = (depth: number, inner: string): string =>
+      depth === 0 ? inner : `{"x": ${below(depth - 1, inner)}}`
+    const { root } = parse(below(CONFIG_LIMITS.depth, '{"below": {"below": 1}, "y": [2]}'))
+    expect(JSON.stringify(toValue(root))).toBe(
+      below(CONFIG_LIMITS.depth, '').replaceAll(': ', ':').replace('"x":}', '}'),
+    )
   })
 
   it('leave room for an error after any number of warnings', () => {

@@ -26,11 +26,6 @@ export interface ParsedDocument {
   position(offset: number): { line: number; column: number }
 }
 
-export interface ParseOptions {
-  /** Keeps only what is at or below (or above) these paths; most of another product's large file is irrelevant. */
-  readonly keep?: readonly (readonly string[])[]
-}
-
 /** Keys that would reach into an object's prototype when code assigns them. */
 const POISON = new Set(['__proto__'])
 
@@ -56,11 +51,12 @@ const MEANING: Readonly<Record<number, readonly [message: string, hint: string]>
 /** A bracket that is never closed. */
 const UNCLOSED = new Set([7, 8])
 
-export function parseDocument(text: string, file: string, options: ParseOptions = {}): ParsedDocument {
+/** `keep`: only what is at, below or above this path; most of another product's large file is irrelevant. */
+export function parseDocument(text: string, file: string, keep: readonly string[] = []): ParsedDocument {
   const mark = text.charCodeAt(0) === 0xfeff ? 1 : 0
   const body = mark ? text.slice(1) : text
   const position = positionsIn(body)
-  const builder = new TreeBuilder(file, position, options.keep)
+  const builder = new TreeBuilder(file, position, keep)
   if (body.trim() === '') return { root: undefined, broken: false, diagnostics: [], position }
   try {
     visit(body, builder.visitor, {
@@ -136,7 +132,7 @@ class TreeBuilder {
   readonly diagnostics: Diagnostic[] = []
   readonly #file: string
   readonly #position: ParsedDocument['position']
-  readonly #keep: readonly (readonly string[])[] | undefined
+  readonly #keep: readonly string[]
   readonly #open: { node: JsonNode; pending: Member | undefined; seen: Map<string, Member> }[] = []
   readonly #path: string[] = []
   #tooDeep = false
@@ -144,7 +140,7 @@ class TreeBuilder {
   #lastFault = -1
   #lastReported: number | undefined
 
-  constructor(file: string, position: ParsedDocument['position'], keep: ParseOptions['keep']) {
+  constructor(file: string, position: ParsedDocument['position'], keep: readonly string[]) {
     this.#file = file
     this.#position = position
     this.#keep = keep
@@ -154,8 +150,8 @@ class TreeBuilder {
     onObjectBegin: (offset: number) => this.#begin({ kind: 'object', offset, end: offset, members: [] }),
     onArrayBegin: (offset: number) => this.#begin({ kind: 'array', offset, end: offset, items: [] }),
     onObjectProperty: (key: string, offset: number) => this.#property(key, offset),
-    onObjectEnd: (offset: number) => this.#end('object', offset),
-    onArrayEnd: (offset: number) => this.#end('array', offset),
+    onObjectEnd: (offset: number) => this.#end(offset),
+    onArrayEnd: (offset: number) => this.#end(offset),
     onLiteralValue: (value: Literal, offset: number, length: number) => {
       if (this.#ignoring === 0) this.#place({ kind: 'value', offset, end: offset + length, value })
     },
@@ -193,24 +189,15 @@ class TreeBuilder {
   /** Containers whose children the visitor skips still report their end. */
   #skipped = 0
 
-  #end(kind: JsonNode['kind'], offset: number): void {
-    if (this.#skipped > 0) {
-      this.#skipped--
-      return
+  /** Every container reports its end, in broken text too. */
+  #end(offset: number): void {
+    if (this.#skipped > 0) this.#skipped--
+    else if (this.#ignoring > 0) this.#ignoring--
+    else {
+      const closed = this.#open.pop()
+      if (closed) closed.node.end = offset + 1
+      if (closed?.pending) this.#path.pop()
     }
-    if (this.#ignoring > 0) {
-      this.#ignoring--
-      return
-    }
-    // In broken text a container may never report its end; its parent's end closes it too.
-    while (this.#open.length > 1 && this.#open.at(-1)?.node.kind !== kind) this.#close(offset)
-    this.#close(offset + 1)
-  }
-
-  #close(end: number): void {
-    const closed = this.#open.pop()
-    if (closed) closed.node.end = end
-    if (closed?.pending) this.#path.pop()
   }
 
   #property(key: string, offset: number): void {
@@ -242,12 +229,8 @@ class TreeBuilder {
   }
 
   #wanted(): boolean {
-    if (!this.#keep) return true
-    return this.#keep.some((path) => {
-      const shared = Math.min(path.length, this.#path.length)
-      for (let index = 0; index < shared; index++) if (path[index] !== this.#path[index]) return false
-      return true
-    })
+    const shared = Math.min(this.#keep.length, this.#path.length)
+    return this.#keep.slice(0, shared).every((step, index) => step === this.#path[index])
   }
 
   /** One fault often breaks several expectations in one place; the first is reported, unless the bracket is missing. */

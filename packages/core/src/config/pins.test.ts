@@ -175,3 +175,22 @@ describe('a list of connectors', () => {
     ])
   })
 })
+
+it('a file of the largest size is pinned, and a larger one is not', async () => {
+  const file = join(root, 'a.js')
+  const pinned = async (bytes: number) => {
+    truncateSync(file, bytes)
+    const hashed = createHash('sha256').update(Buffer.alloc(bytes)).digest('hex')
+    return (
+      (
+        await changedPins(
+          new Map([['s', { hash: '', source: '', approvedAt: '', files: { 'a.js': hashed } }]]),
+          root,
+        )
+      ).size === 0
+    )
+  }
+  writeFileSync(file, '')
+  expect(await pinned(CONFIG_LIMITS.pinnedFileBytes)).toBe(true)
+  expect(await pinned(CONFIG_LIMITS.pinnedFileBytes + 1)).toBe(false)
+})

@@ -32,13 +32,12 @@ export function admit(
         return { admitted: false, reason: `denied by policy (${describe(matcher)})`, file }
   if (exempt) return { admitted: true, by: 'no allow list applies to it' }
 
-  const managedOnly = parts.some((part) => part.settings.allowManagedMcpServersOnly)
+  const strict = parts.find((part) => part.settings.allowManagedMcpServersOnly)
   const lists = parts.filter(
-    (part) => part.settings.allowedMcpServers && (!managedOnly || part.scope === 'enterprise'),
+    (part) => part.settings.allowedMcpServers && (!strict || part.scope === 'enterprise'),
   )
   const [first] = lists
   if (!first) {
-    const strict = managedOnly && parts.find((part) => part.settings.allowManagedMcpServersOnly)
     if (strict)
       return {
         admitted: false,

@@ -575,3 +575,125 @@ describe('over any set of documents', () => {
     )
   })
 })
+
+describe('of two files in the same row', () => {
+  const at = (file: string, line: number, command: string): ConfigDocument => {
+    const from = doc('plugin', {}, {}, { file, rank: 3 })
+    return { ...from, definitions: [defineServer('a', cmd(command), from.source, { line })] }
+  }
+  it.each([
+    ['the first by name counts', at('/a.json', 9, 'wins'), at('/b.json', 1, 'loses')],
+    ['the upper line of one file counts', at('/a.json', 2, 'wins'), at('/a.json', 5, 'loses')],
+  ])('%s, whichever was read first', (_, wins, loses) => {
+    for (const documents of [
+      [wins, loses],
+      [loses, wins],
+    ])
+      expect(resolve(documents).servers).toMatchObject([{ entry: { command: 'wins' } }])
+  })
+})
+
+describe('a url with variables', () => {
+  const remote = (url: string) => doc('user', { a: { type: 'http', url } })
+  const broken = (why: string) => `config: its url is not a URL with its variables filled in (${why})`
+  it.each<[string, Record<string, string>, string]>([
+    ['https://x.example/mcp', {}, 'on'],
+    ['${URL}', { URL: 'https://x.example/mcp' }, 'on'],
+    ['${URL}', {}, broken('URL is not set')],
+    ['${URL}', { URL: 'nonsense' }, broken('check URL')],
+    ['${URL}${PATH_PART}', { PATH_PART: '/mcp' }, broken('URL is not set')],
+    ['${URL}${PATH_PART}', { URL: 'x', PATH_PART: '/mcp' }, broken('check URL, PATH_PART')],
+    ['https://${HOST:-x.example}/mcp', {}, 'on'],
+  ])('%s with %j is %s', (url, env, state) => {
+    expect(stateOf(resolve([remote(url)], { env }), 'a')).toBe(state)
+  })
+
+  it('is told of where it stands, with what to do', () => {
+    const { diagnostics } = resolve([doc('user', { a: cmd('x', { args: ['${GONE}', '${HERE}'] }) })], {
+      env: { HERE: '1' },
+    })
+    expect(diagnostics).toStrictEqual([
+      {
+        severity: 'warning',
+        file: '/user.json',
+        line: 1,
+        path: 'mcpServers.a.args[0]',
+        server: 'a',
+        message: 'the environment variable GONE is not set',
+        hint: 'Set it, or write ${GONE:-default}.',
+      },
+    ])
+  })
+})
+
+describe('whose a server is', () => {
+  it('is the repository’s when the file that the user named lies in the project', () => {
+    const author = (fromProject: boolean) =>
+      resolve([doc('dynamic', { a: cmd('x') }, {}, fromProject ? { fromProject } : {})]).servers[0]?.author
+    expect([author(true), author(false)]).toEqual(['repository', 'user'])
+  })
+
+  it('says which server of the user’s own a repository’s entry replaces', () => {
+    const replaces = (...documents: ConfigDocument[]) => resolve(documents).servers[0]?.replaces
+    const project = doc('project', { a: cmd('x') })
+    expect(replaces(project, doc('user', { a: cmd('y') }))).toBe('/user.json')
+    expect(replaces(project, doc('user', { b: cmd('y') }))).toBeUndefined()
+    expect(replaces(project, doc('user', { a: cmd('y') }, {}, { authorship: 'repository' }))).toBeUndefined()
+    expect(replaces(doc('dynamic', { a: cmd('x') }), doc('user', { a: cmd('y') }))).toBeUndefined()
+  })
+
+  it('a definition that says why there is no server of it is off, not invalid', () => {
+    const off = doc('user', {})
+    const definition = { ...defineServer('a', cmd('x'), off.source), absentBecause: 'it is switched off' }
+    const { servers, resolutions } = resolve([{ ...off, definitions: [definition] }])
+    expect(servers).toEqual([])
+    expect(resolutions.get('a')?.contenders.map(({ verdict }) => verdict)).toEqual([
+      { kind: 'off', why: 'it is switched off' },
+    ])
+  })
+})
+
+describe('the note about a neutral folder', () => {
+  const NEUTRAL = 'It starts in a neutral folder'
+  const noted = (document: ConfigDocument, more: Partial<ResolveInput> = {}) =>
+    resolve([document], more)
+      .resolutions.get('a')
+      ?.notes.some((note) => note.startsWith(NEUTRAL))
+  it.each<[string, ConfigDocument, boolean]>([
+    ['the user’s server', doc('user', { a: cmd('x') }), true],
+    ['with a folder that is named whole', doc('user', { a: cmd('x', { cwd: '/y' }) }), false],
+    ['with a folder in the project', doc('user', { a: cmd('x', { cwd: 'sub' }) }), true],
+    ['a remote server', doc('user', { a: { type: 'http', url: 'https://x' } }), false],
+  ])('%s: %s', (_, document, expected) => {
+    expect(noted(document)).toBe(expected)
+    expect(noted(document, { folderTrusted: true })).toBe(false)
+  })
+
+  it('a bare url says that it may fall back', () => {
+    const notes = (written: object) => resolve([doc('user', { a: written })]).resolutions.get('a')?.notes
+    expect(notes({ url: 'https://x' })).toEqual([
+      'It has a "url" and no "type": Streamable HTTP, and the legacy SSE transport if that answers 4xx.',
+    ])
+    expect(notes({ type: 'http', url: 'https://x' })).toEqual([])
+  })
+})
+
+describe('copies of one server', () => {
+  const remote = { type: 'http', url: 'https://x.example/mcp' }
+  it('of plugins are suppressed by name, those that the user wrote are not', () => {
+    const states = (...documents: ConfigDocument[]) => {
+      const resolved = resolve(documents)
+      return Object.fromEntries(resolved.servers.map(({ name }) => [name, stateOf(resolved, name)]))
+    }
+    expect(states(doc('plugin', { b: remote, a: remote, c: cmd('x') }))).toEqual({
+      a: 'on',
+      b: 'suppressed: the same server as "a"',
+      c: 'on',
+    })
+    expect(states(doc('user', { b: remote, a: remote }), doc('plugin', { aa: remote }))).toEqual({
+      a: 'on',
+      b: 'on',
+      aa: 'suppressed: the same server as "a"',
+    })
+  })
+})

@@ -285,9 +285,8 @@ const HAND_WRITTEN: readonly Scope[] = ['enterprise', 'dynamic', 'local', 'proje
 function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution> {
   const hasExternal = drafts.some(({ server }) => server && !HAND_WRITTEN.includes(server.scope))
   if (!hasExternal) return new Map(drafts.map((draft) => [draft.name, draft]))
-  const strongestFirst = [...drafts].sort(
-    (a, b) => scopeRank(a) - scopeRank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
-  )
+  // They come sorted by name, and sorting keeps that order.
+  const strongestFirst = [...drafts].sort((a, b) => scopeRank(a) - scopeRank(b))
   const nameBySignature = new Map<string, string>()
   const suppressed = new Map<string, string>()
   for (const { name, server } of strongestFirst) {
@@ -348,13 +347,14 @@ function missingVariables({ name, expansions, server, contenders }: Resolution):
   // A disabled server does not need its variables; one that waits for approval soon will.
   if (!server || (server.disabled && server.disabled.kind !== 'trust')) return []
   const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  if (!winner) return []
   return expansions
     .filter(({ from }) => from === 'missing')
     .map(({ variable, path }) => ({
       severity: 'warning' as const,
       file: server.source,
-      ...(winner?.line !== undefined && { line: winner.line }),
-      path: `${winner?.path ?? name}.${path}`,
+      ...(winner.line !== undefined && { line: winner.line }),
+      path: `${winner.path}.${path}`,
       server: name,
       message: `the environment variable ${variable} is not set`,
       hint: `Set it, or write \${${variable}:-default}.`,

@@ -6,7 +6,7 @@ import { saveRule } from '../board/settings.ts'
 import { alwaysRulesFile, readAlwaysRules, recordAlwaysRule } from './always-rules.ts'
 import { readDocument } from './document.ts'
 import { resolveConfiguration } from './resolve.ts'
-import { rulesWithoutServer } from './rule-errors.ts'
+import { ruleError, rulesWithoutServer } from './rule-errors.ts'
 import { fileSources, type Place } from './sources.ts'
 import { NO_RECORDS } from './trust.ts'
 
@@ -171,6 +171,37 @@ describe('whose servers an allow rule reaches', () => {
       ])
       await expect(recordAlwaysRule(place, 'mcp__s', 'sig')).rejects.toThrow('cannot be read')
       expect(readFileSync(alwaysRulesFile(place), 'utf8')).toBe(broken)
+    }
+  })
+})
+
+describe('what a rule without meaning does', () => {
+  it.each([
+    ['allow', '!!!', 'It allows nothing.'],
+    ['deny', '!!!', 'It has no effect: it does not deny anything.'],
+    ['ask', '!!!', 'It has no effect: it does not guard anything.'],
+    ['deny', 'files/!', 'Until it is repaired, everything of a server named "files" is denied.'],
+    ['ask', 'files/!', 'Until it is repaired, everything of a server named "files" asks.'],
+  ] as const)('%s %j', (action, text, effect) => {
+    const fault = ruleError(action, text)
+    expect(fault?.message).toMatch(`the ${action} rule "${text}" `)
+    expect(fault?.hint.endsWith(` ${effect}`)).toBe(true)
+  })
+
+  it('names the nearest server of any reading', () => {
+    const rules = [{ action: 'deny', rule: 'mcp__q__filesystm__t', file: 'f' }] as const
+    expect(rulesWithoutServer(rules, ['q__filesystem'])).toMatchObject([
+      { hint: 'Did you mean the server "q__filesystem"?' },
+    ])
+  })
+
+  it('an "always" file with anything else in it is not readable', async () => {
+    const file = alwaysRulesFile(place)
+    await recordAlwaysRule(place, 'mcp__a', 's')
+    expect(await readAlwaysRules(place)).toEqual(new Map([['mcp__a', ['s']]]))
+    for (const projects of [{ '/p': { r: ['a', 1] } }, { '/p': { r: 'a' } }, { '/p': [] }, []]) {
+      writeFileSync(file, JSON.stringify({ projects }))
+      expect(await readAlwaysRules(place)).toBe('unreadable')
     }
   })
 })

@@ -307,3 +307,16 @@ describe('the matcher, for any rule and any tool', () => {
     )
   })
 })
+
+describe('underscores at the border', () => {
+  it.each<[string, object]>([
+    ['mcp____x', { ok: true, readings: [{ server: '__x' }] }],
+    ['mcp____', { ok: false, problem: 'names no tool' }],
+    ['mcp__a__', { ok: false, problem: 'names no tool', hint: 'Did you mean "mcp__a"?' }],
+    ['mcp__a b__', { ok: false, problem: 'is not a rule' }],
+    ['mcp__a/b', { ok: false, hint: 'Did you mean "mcp__a__b"?' }],
+    ['a/b', { ok: false, hint: 'Did you mean "a.b"?' }],
+  ])('%s', (text, expected) => {
+    expect(parseRule(text, 'restrict')).toMatchObject(expected)
+  })
+})

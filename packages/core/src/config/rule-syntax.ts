@@ -105,7 +105,7 @@ function suggestion(text: string): string | undefined {
   const trimmed = text.trim().replace(/^mcp__/i, PREFIX)
   const [, server, tool] = /^([A-Za-z0-9_-]+)\s*[/:(> ]+\s*([A-Za-z0-9_.*-]+)\)?$/.exec(trimmed) ?? []
   const border = server?.startsWith(PREFIX) ? '__' : '.'
-  const meant = server === undefined || tool === undefined ? trimmed : `${server}${border}${tool}`
+  const meant = tool === undefined ? trimmed : `${server}${border}${tool}`
   return meant !== text && parseRule(meant, 'restrict').ok ? didYouMean(meant) : undefined
 }
 

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of entries are a subject here.
 import { describe, expect, it } from 'vitest'
 import { readEntry } from './schema.ts'
 import { WRITTEN_TYPES } from './transport-traits.ts'
@@ -232,5 +233,155 @@ describe('a url', () => {
     expect(
       JSON.stringify(readEntry({ type: 'http', url: 'user:hunter2@/x?token=hunter2' }).faults),
     ).not.toContain('token=hunter2')
+  })
+})
+
+describe('what a fault says', () => {
+  const said = (written: unknown) =>
+    readEntry(written).faults.map(({ path, message, hint }) => `${path.join('.')}: ${message} | ${hint}`)
+  const skipped = 'Correct it; until then the entry is skipped.'
+  const long = 'a'.repeat(50)
+
+  it.each<[unknown, string[]]>([
+    [5, [': expected an object, found the number 5 | Write { "command": … } or { "url": … }.']],
+    [
+      'a'.repeat(40),
+      [
+        `: expected an object, found the string "${'a'.repeat(40)}" | Write { "command": … } or { "url": … }.`,
+      ],
+    ],
+    [
+      long,
+      [
+        `: expected an object, found the string "${'a'.repeat(40)}…" | Write { "command": … } or { "url": … }.`,
+      ],
+    ],
+    [{}, [': has neither "command" nor "url" | Add "command" for a local server or "url" for a remote one.']],
+    [
+      { servers: {} },
+      [
+        ': has neither "command" nor "url" | This is a list of servers, not one server; put it under "mcpServers" at the top of the file.',
+      ],
+    ],
+    [{ uri: 'x' }, [': has neither "command" nor "url" | "uri" is not a key. Did you mean "url"?']],
+    [
+      { type: 'nope' },
+      [
+        'type: unknown type "nope" | Expected one of stdio, http, streamable-http, sse, ws, claudeai-proxy, sse-ide, ws-ide, sdk.',
+      ],
+    ],
+    [{ type: 5 }, [expect.stringContaining('type: unknown type 5 | ')]],
+    [{ type: 'http' }, [': "url" is missing | Add it.']],
+    [{ command: [] }, [`command: expected a string, found a list | ${skipped}`]],
+    [{ command: {} }, [`command: expected a string, found an object | ${skipped}`]],
+    [{ command: '' }, [`command: must not be empty | ${skipped}`]],
+    [{ ...local, disabled: null }, [`disabled: expected true or false, found null | ${skipped}`]],
+    [{ ...local, timeout: 0 }, [`timeout: must be greater than 0 | ${skipped}`]],
+    [
+      { ...local, permissions: { readPermission: 'yes' } },
+      [`permissions.readPermission: expected "allow", "ask" or "deny", found the string "yes" | ${skipped}`],
+    ],
+    [
+      { ...local, roots: true },
+      [`roots: expected false or a list of folders, found the boolean true | ${skipped}`],
+    ],
+    [{ ...local, env: { TOKEN: ['s3cret'] } }, [`env.TOKEN: expected a string, found a list | ${skipped}`]],
+    [
+      { ...remote, oauth: 's3cret-s3cret-s3cret' },
+      [expect.stringMatching(/^oauth: expected an object, found the string "/)],
+    ],
+    [
+      { ...local, args: [1, 'x', true], env: { A: 1, B: 'x' } },
+      [
+        'args.0: expected a string, found the number 1; it is taken as text | Put it in double quotes.',
+        'args.2: expected a string, found the boolean true; it is taken as text | Put it in double quotes.',
+        'env.A: expected a string, found a number; it is taken as text | Put it in double quotes.',
+      ],
+    ],
+    [
+      { ...remote, headers: { A: 1 } },
+      ['headers.A: expected a string, found a number; it is taken as text | Put it in double quotes.'],
+    ],
+    [
+      { type: 'http', url: 'ftp://a' },
+      ['url: a server of type "http" cannot have a ftp: URL | Expected http:// or https://.'],
+    ],
+    [
+      { type: 'http', url: 'mcp' },
+      ['url: "mcp" is not a URL | Write it whole, as in "https://example.com/mcp".'],
+    ],
+    ...['https://u@a/', 'https://:p@a/'].map((url): [object, string[]] => [
+      { type: 'http', url },
+      ['url: the URL carries a user name or password | Put credentials into "headers", from a ${VARIABLE}.'],
+    ]),
+    [{ type: 'ws', url: 'ftp://a' }, [expect.stringContaining('cannot have a ftp: URL | Expected ')]],
+    [{ type: 'sdk', url: 'x' }, [expect.stringContaining('url: unknown key "url"')]],
+    [
+      { ...remote, command: 'x' },
+      [
+        'command: unknown key "command" | "command" belongs to a local server (type "stdio"); it is ignored here.',
+      ],
+    ],
+    [{ ...remote, quite_else: 1 }, ['quite_else: unknown key "quite_else" | It is ignored.']],
+    [{ ...local, headers: {} }, ['headers: unknown key "headers" | It is ignored.']],
+    [{ ...local, oauth: { nothing: 1 } }, ['oauth: unknown key "oauth" | It is ignored.']],
+    [{ ...local, permissions: null }, [`permissions: expected an object, found null | ${skipped}`]],
+  ])('%j', (written, faults) => {
+    expect(said(written)).toEqual(faults)
+  })
+
+  it('hides a value that may be a secret', () => {
+    const [fault] = readEntry({ ...remote, headersHelper: 'x', headers: 'Bearer abcdefghijklmnop' }).faults
+    expect(fault?.message).toMatch(/^expected an object of strings, found the string /)
+    expect(fault?.message).not.toContain('abcdefghijklmnop')
+  })
+})
+
+describe('what an entry becomes', () => {
+  it.each<[object, object]>([
+    [{ command: 'x' }, { type: 'stdio', command: 'x', args: [], env: {} }],
+    [remote, { ...remote, headers: {} }],
+    [{ type: 'sse-ide' }, { type: 'sse-ide', headers: {} }],
+    [
+      { type: 'sdk', name: 'n' },
+      { type: 'sdk', name: 'n' },
+    ],
+    [
+      { ...remote, oauth: { scopes: ' a b ' } },
+      { ...remote, headers: {}, oauth: { scopes: ['a', 'b'] } },
+    ],
+    [
+      { ...remote, oauth: { scopes: ['a'] } },
+      { ...remote, headers: {}, oauth: { scopes: ['a'] } },
+    ],
+    [
+      { url: '${URL}', headers: { A: 1, B: false } },
+      { type: 'http', url: '${URL}', headers: { A: '1', B: 'false' }, fallbackToSse: true },
+    ],
+  ])('%j', (written, entry) => {
+    expect(entryOf(written)).toStrictEqual(entry)
+  })
+
+  it.each<[object, boolean]>([
+    [{ reconnect: { maxAttempts: 0 } }, true],
+    [{ reconnect: { maxAttempts: 1000 } }, true],
+    [{ reconnect: { maxAttempts: 1001 } }, false],
+    [{ timeout: 2 ** 31 - 1 }, true],
+    [{ timeout: 2 ** 31 }, false],
+    [{ connectTimeout: 0.5 }, true],
+    [{ alwaysLoad: true, concurrentTools: ['a'], share: 'session', roots: false }, true],
+    [{ share: 'all' }, false],
+    [{ roots: [''] }, false],
+  ])('within its limits: %j', (more, ok) => {
+    expect(readEntry({ ...local, ...more }).ok).toBe(ok)
+  })
+
+  it.each([
+    [1, true],
+    [65535, true],
+    [0, false],
+    [65536, false],
+  ])('with the callback port %d: %s', (callbackPort, ok) => {
+    expect(readEntry({ ...remote, oauth: { callbackPort } }).ok).toBe(ok)
   })
 })

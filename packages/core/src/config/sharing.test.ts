@@ -51,3 +51,27 @@ describe('what the entry says', () => {
     expect(share(stdio({ share: 'session' }), 'repository')).toBe('session')
   })
 })
+
+it('says why', () => {
+  const why = (entry: ServerEntry) => sharingOf({ entry }, ROOT)
+  const remote = { type: 'http', url: 'https://a.example/mcp', headers: {} } as const
+  expect([
+    why({ type: 'sse-ide', headers: {} } as ServerEntry),
+    why(remote),
+    why({ ...remote, headersHelper: 'x', helperCwd: ROOT } as ServerEntry),
+    why({ ...remote, headersHelper: 'x', helperCwd: '/elsewhere' } as ServerEntry),
+    why(stdio({ args: ['./server.js'] })),
+    why(stdio({ args: ['server.js./'] })),
+    why(stdio({ args: ['.'] })),
+    sharingOf({ entry: stdio({ args: ['/etc'] }) }, '/'),
+  ]).toEqual([
+    { share: 'project', why: 'it belongs to the editor that has the project open' },
+    { share: 'user', why: 'it is a remote server' },
+    { share: 'project', why: 'its headersHelper runs in the project folder' },
+    { share: 'user', why: 'it is a remote server' },
+    { share: 'project', why: 'its entry names the project folder' },
+    { share: 'user', why: 'it neither starts in the project folder nor names it' },
+    { share: 'project', why: 'its entry names the project folder' },
+    { share: 'project', why: 'it starts in the project folder' },
+  ])
+})

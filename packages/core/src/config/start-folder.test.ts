@@ -1,7 +1,7 @@
 // Which part of the PATH programs get in an untrusted folder, and where a command is looked up.
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
 import { childHostEnvironment, findProgram, hostForPrograms, neutralFolder } from './start-folder.ts'
@@ -102,4 +102,12 @@ describe('a program without a folder of its own', () => {
     for await (const chunk of child.stdout ?? []) said += String(chunk)
     expect(said.trim()).toBe(neutralFolder(place()))
   })
+})
+
+it('a program is not looked up in a relative folder of the PATH', () => {
+  writeFileSync(at('tools/prog'), '')
+  chmodSync(at('tools/prog'), 0o755)
+  const way = relative(process.cwd(), at('tools'))
+  expect(findProgram('prog', { PATH: `${way}:${at('other')}` }, undefined)).toBe('/nonexistent/prog')
+  expect(findProgram('prog', { PATH: `${way}:${at('tools')}` }, undefined)).toBe(at('tools/prog'))
 })

@@ -1,6 +1,7 @@
 // What a server listed is known again from a file that only the user can have written, and from nothing else.
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ConfiguredServer } from '../config/types.ts'
+import { CATALOG_LIMITS, DEFINITION_LIMITS, LIST_LIMITS } from '../limits.ts'
 import { CatalogStore, isCurrent, sourceStamp } from './catalog-store.ts'
 
 let top: string
@@ -84,22 +86,75 @@ describe('a catalog', () => {
     expect(open().recall(server({}, [script]))).toBeUndefined()
   })
 
-  it('is not used when it is old, or from the future', async () => {
+  it.each([
+    [-1, false],
+    [0, true],
+    [CATALOG_LIMITS.ages.keepMs, true],
+    [CATALOG_LIMITS.ages.keepMs + 1, false],
+  ])('is not used when it is old, or from the future: after %i ms', async (age, isKnown) => {
     await keep()
-    now += 31 * 24 * 60 * 60 * 1000
-    expect(open().recall(server())).toBeUndefined()
-    now -= 60 * 24 * 60 * 60 * 1000
-    expect(open().recall(server())).toBeUndefined()
+    now += age
+    expect(open().recall(server()) !== undefined).toBe(isKnown)
+  })
+
+  it('is written again when it changed, or after a while', async () => {
+    const store = open()
+    const { renewMs } = CATALOG_LIMITS.ages
+    const rememberedAt = async (lists = LISTS) => {
+      store.remember(server(), '', lists)
+      await store.flush()
+      return open().recall(server())?.at
+    }
+    const began = now
+    expect(await rememberedAt()).toBe(began)
+    now += renewMs - 1
+    expect(await rememberedAt()).toBe(began)
+    now += 1
+    expect(await rememberedAt()).toBe(began + renewMs)
+    now += 1
+    expect(await rememberedAt({ ...LISTS, instructions: 'Be quick.' })).toBe(now)
+  })
+
+  it('keeps the tools where there is no room for the rest, and nothing where there is none for them', async () => {
+    const long = 'x'.repeat(CATALOG_LIMITS.bytes)
+    const many = { ...LISTS, resources: [{ uri: 'test://one', name: long }] }
+    await keep(server(), many)
+    expect(open().recall(server())).toEqual({
+      at: now,
+      ...LISTS,
+      resources: [],
+      templates: [],
+      prompts: [],
+      whole: [],
+    })
+    await keep(server({ name: 'two' }), { ...LISTS, instructions: long })
+    expect(written()).toHaveLength(1)
+  })
+
+  it.each([
+    [0, true],
+    [1, false],
+  ])('is kept whole up to its limit (over by %i)', async (over, isWhole) => {
+    const empty = { ...LISTS, instructions: '' }
+    const { length } = JSON.stringify({ version: 1, name: 'one', stamp: '', ...empty })
+    const instructions = 'x'.repeat(CATALOG_LIMITS.bytes - length + over)
+    await keep(server(), { ...LISTS, instructions })
+    expect(open().recall(server())?.resources).toHaveLength(isWhole ? 1 : 0)
   })
 
   it('may be shown without asking for a day when it is local, for minutes when it is remote', () => {
     const record = { at: now, ...LISTS }
     const remote = { entry: { type: 'http', url: 'https://example.com', headers: {} } } as const
-    const minutes = 60_000
-    expect(isCurrent(server(), record, now + 23 * 60 * minutes)).toBe(true)
-    expect(isCurrent(server(), record, now + 25 * 60 * minutes)).toBe(false)
-    expect(isCurrent(remote, record, now + 4 * minutes)).toBe(true)
-    expect(isCurrent(remote, record, now + 6 * minutes)).toBe(false)
+    const { localMs, remoteMs } = CATALOG_LIMITS.ages
+    const inProcess = { entry: { type: 'sdk' } } as const
+    for (const [of, ms] of [
+      [server(), localMs],
+      [inProcess, localMs],
+      [remote, remoteMs],
+    ] as const) {
+      expect(isCurrent(of, record, now + ms)).toBe(true)
+      expect(isCurrent(of, record, now + ms + 1)).toBe(false)
+    }
   })
 
   it('survives a disk that cannot be written', async () => {
@@ -117,8 +172,53 @@ describe('a catalog', () => {
       utimesSync(join(top, 'catalog', `old-${at}.json`), at, at)
     }
     await keep()
-    expect(written().length).toBeLessThanOrEqual(501)
+    expect(written()).toHaveLength(CATALOG_LIMITS.files + 1)
+    for (const at of [0, 9]) expect(existsSync(join(top, 'catalog', `old-${at}.json`))).toBe(false)
+    expect(existsSync(join(top, 'catalog', 'old-10.json'))).toBe(true)
     expect(open().recall(server())?.tools).toHaveLength(1)
+  })
+
+  it('leaves no draft behind when it cannot be put in its place', async () => {
+    const file = await keep()
+    rmSync(file)
+    mkdirSync(join(file, 'in the way'), { recursive: true })
+    await keep()
+    expect(written()).toEqual([file])
+  })
+})
+
+describe('the stamp of a command line', () => {
+  const stamp = (args: readonly string[], cwd?: string) =>
+    sourceStamp({ type: 'stdio', command: 'node', args, env: {}, ...(cwd && { cwd }) })
+  beforeEach(() => {
+    for (const name of ['a.mjs', 'plain', 'with space.mjs', 'long.extension'])
+      writeFileSync(join(top, name), name)
+    mkdirSync(join(top, 'folder.d'))
+  })
+
+  it.each<[readonly string[], boolean]>([
+    [['a.mjs'], true],
+    [['./plain'], true],
+    [['--script=a.mjs'], true],
+    [['plain'], false],
+    [['missing.mjs'], false],
+    [['folder.d'], false],
+    [['with space.mjs'], false],
+    [['long.extension'], false],
+    [['https://a.example/a.mjs'], false],
+    [['a\0.mjs'], false],
+    [[...Array.from({ length: CATALOG_LIMITS.stampedWords - 2 }, () => 'x'), 'a.mjs'], true],
+    [[...Array.from({ length: CATALOG_LIMITS.stampedWords - 1 }, () => 'x'), 'a.mjs'], false],
+  ])('%# has the files that it names: %s', (args, isStamped) => {
+    expect(stamp(args, top) !== '').toBe(isStamped)
+    // Where the folder is not known, only whole paths name a file.
+    expect(stamp(args)).toBe('')
+  })
+
+  it('has whole paths, wherever it starts, and nothing for a server without a command', () => {
+    expect(stamp([join(top, 'plain')])).not.toBe('')
+    expect(stamp([top])).toBe('')
+    expect(sourceStamp({ type: 'http', url: 'https://a.example', headers: {} })).toBe('')
   })
 })
 
@@ -133,6 +233,9 @@ describe('a file that is not what was written', () => {
     ['of another name', (file: string) => change(file, (record) => ({ ...record, name: 'two' }))],
     ['of another version', (file: string) => change(file, (record) => ({ ...record, version: 2 }))],
     ['without a time', (file: string) => change(file, ({ at: _, ...record }) => record)],
+    ['of another stamp', (file: string) => change(file, (record) => ({ ...record, stamp: 'x' }))],
+    ['too long', (file: string) => change(file, (record) => ({ ...record, more: 'x'.repeat(9 << 20) }))],
+    ['readable by a group', (file: string) => chmodSync(file, 0o640)],
   ])('counts as none: %s', async (_, spoil) => {
     spoil(await keep())
     expect(open().recall(server())).toBeUndefined()
@@ -153,6 +256,7 @@ describe('a file that is not what was written', () => {
     change(file, (record) => ({
       ...record,
       capabilities: { tools: 7, prompts: {} },
+      whole: ['resources', 'prompts', 'tools', 'other'],
       instructions: 8,
       serverInfo: 'x',
       tools: [
@@ -175,5 +279,20 @@ describe('a file that is not what was written', () => {
       templates: [],
       whole: ['resources', 'prompts'],
     })
+  })
+
+  it('loses capabilities that are nested too deep, and lists that are none', async () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(300)}1${'}'.repeat(300)}`)
+    change(await keep(), (record) => ({ ...record, capabilities: { tools: {}, deep }, whole: 'resources' }))
+    expect(open().recall(server())).toMatchObject({ capabilities: {}, whole: [] })
+  })
+
+  it('has text and lists of the length that a server may send', async () => {
+    const prompts = Array.from({ length: LIST_LIMITS.items + 1 }, () => ({ name: 'p' }))
+    const instructions = 'x'.repeat(DEFINITION_LIMITS.textChars + 1)
+    change(await keep(), (record) => ({ ...record, prompts, instructions }))
+    const found = open().recall(server())
+    expect(found?.prompts).toHaveLength(LIST_LIMITS.items)
+    expect(found?.instructions).toHaveLength(DEFINITION_LIMITS.textChars)
   })
 })

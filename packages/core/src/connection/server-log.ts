@@ -172,8 +172,7 @@ async function readOlder(file: string, offset: number): Promise<string> {
 /** From there to the end; the caller closes the file. */
 async function readFrom(handle: FileHandle, offset: number): Promise<string> {
   const { size } = await handle.stat()
-  if (size <= offset) return ''
-  const bytes = Buffer.alloc(Math.min(size - offset, LOG_LIMITS.bytesPerServer * 2))
+  const bytes = Buffer.alloc(Math.min(Math.max(0, size - offset), LOG_LIMITS.bytesPerServer * 2))
   const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
   // Every write ends with a whole line, so a character is never cut in two.
   return bytes.toString('utf8', 0, bytesRead)

@@ -98,16 +98,16 @@ export class SharedServer {
   }
 
   /**
-   * Whether boards of other projects may use it too. A server that asked for roots, in the era where it keeps them,
+   * Whether boards of other projects may use it too; those of `project` never look here, because their key names the project. A server that asked for roots, in the era where it keeps them,
    * belongs to the project that answered; while it starts for the first time, that is not known yet.
    */
   fitsAll(): boolean {
-    return this.#options.share === 'user' && this.#wasConnected && !this.#askedForRoots
+    return this.#wasConnected && !this.#askedForRoots
   }
 
   /** While it starts for the first time: resolves when it is known whether it fits other projects. */
   get starting(): Promise<unknown> | undefined {
-    const isOpen = this.#options.share === 'user' && this.#isBegun && !this.#wasConnected && !this.isClosed
+    const isOpen = this.#isBegun && !this.#wasConnected && !this.isClosed
     return isOpen && this.connection.state.kind === 'pending' ? this.connection.settled() : undefined
   }
 
@@ -135,8 +135,7 @@ export class SharedServer {
   #restLater(): void {
     const { idleMs, host } = this.#options
     this.#stopIdle?.()
-    this.#stopIdle = undefined
-    if (idleMs === 0 || this.isClosed || this.#running.size > 0) return
+    if (idleMs === 0 || this.isClosed) return
     this.#stopIdle = host.backgroundTimer(idleMs, () => {
       if (this.#leases.size === 0) void this.close()
       else if (this.#running.size === 0 && !this.#isFollowed) void this.connection.rest()

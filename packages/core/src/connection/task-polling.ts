@@ -1,6 +1,6 @@
 // task-polling.ts: a task of a modern server (the tasks extension) until it ends: polled at its interval, its questions
 // answered, cancelled when the caller gives up. That a call becomes a task is the server's choice; tasks of 2025-11-25 are in
-// board/legacy-tasks.ts.
+// tools/legacy-tasks.ts.
 import { RequestAborted } from '../async/wait-errors.ts'
 import { sleep } from '../async/waits.ts'
 import { OutcomeUnknown, Timeout } from '../errors.ts'

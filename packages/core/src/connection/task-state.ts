@@ -1,5 +1,5 @@
 // task-state.ts: a task as a server describes it, read with caution: of 2026-07-28 (the tasks extension) and of 2025-11-25, whose
-// fields have other names. It also says how long to wait before the next poll; task-polling.ts and board/legacy-tasks.ts poll.
+// fields have other names. It also says how long to wait before the next poll; task-polling.ts and tools/legacy-tasks.ts poll.
 import type { TaskState, TaskStatus } from '../events.ts'
 import { isObject, type Json } from '../json.ts'
 import { TASK_LIMITS } from '../limits.ts'

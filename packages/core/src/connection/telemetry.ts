@@ -32,13 +32,12 @@ export class RequestTrace {
   readonly params: Json | undefined
   readonly #span: Span
   readonly #attributes: Attributes | undefined
-  readonly #started: number
+  readonly #started = performance.now()
 
   private constructor(span: Span, params: Json | undefined, attributes: Attributes | undefined) {
     this.#span = span
     this.params = params
     this.#attributes = attributes
-    this.#started = attributes ? performance.now() : 0
   }
 
   /** False while no program has registered a tracer: then a trace would record and add nothing. */

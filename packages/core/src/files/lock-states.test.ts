@@ -161,3 +161,38 @@ describe('files', () => {
     expect(open.filter((file) => file.startsWith(base))).toEqual([])
   })
 })
+
+describe('a lock that is held', () => {
+  it.each<[string, string]>([
+    [owner(process.pid), `process ${process.pid} on ${hostname()}`],
+    [owner(process.pid, 'elsewhere'), `process ${process.pid} on elsewhere`],
+    [owner('x'), 'another process'],
+    [owner(1.5), 'another process'],
+    [owner(process.pid, 5), 'another process'],
+    [owner(process.pid, hostname(), 5), 'another process'],
+    ['null', 'another process'],
+    ['5', 'another process'],
+    ['', 'another process'],
+  ])('by %s is said to be by %s', async (content, holder) => {
+    writeFileSync(lockFile(), content)
+    await expect(taken()).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: `${lockFile()} is held by ${holder}.`,
+      hint: 'Wait for that process to finish; if there is none, delete the lock file.',
+    })
+  })
+
+  it('in a folder that is not there yet makes the folder with its mode', async () => {
+    path = join(base, 'new', 'thing')
+    expect(
+      await withFileLock(path, { waitMs: 0, staleMs: 60_000, dirMode: 0o700 }, async () => 'taken'),
+    ).toBe('taken')
+    expect(statSync(join(base, 'new')).mode & 0o777).toBe(0o700)
+  })
+
+  it('in a place that is no folder says so', async () => {
+    writeFileSync(join(base, 'file'), '')
+    path = join(base, 'file', 'thing')
+    await expect(taken()).rejects.toThrow(`The lock ${lockFile()} could not be made (ENOTDIR).`)
+  })
+})

@@ -4,6 +4,7 @@ import { lstat, mkdir, open, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { Cancelled, IoError, Timeout } from '../errors.ts'
+import { isObject } from '../json.ts'
 import { readTextFile } from './read.ts'
 import { uniqueName } from './unique.ts'
 
@@ -89,33 +90,30 @@ async function assertLockFile(file: string): Promise<void> {
 }
 
 async function create(file: string, owner: Owner, dirMode: number | undefined): Promise<boolean> {
-  for (let attempt = 0; attempt < 2; attempt++) {
+  try {
+    const handle = await open(file, 'wx', 0o600).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      await mkdir(dirname(file), { recursive: true, ...(dirMode !== undefined && { mode: dirMode }) })
+      return open(file, 'wx', 0o600)
+    })
     try {
-      const handle = await open(file, 'wx', 0o600)
-      try {
-        await handle.writeFile(JSON.stringify(owner))
-      } catch (error) {
-        // Ours and empty: no other process could tell its owner.
-        await unlink(file).catch(() => undefined)
-        throw error
-      } finally {
-        await handle.close()
-      }
-      return true
+      await handle.writeFile(JSON.stringify(owner))
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code
-      if (code === 'EEXIST') return false
-      if (code === 'ENOENT' && attempt === 0) {
-        await mkdir(dirname(file), { recursive: true, ...(dirMode !== undefined && { mode: dirMode }) })
-        continue
-      }
-      throw new IoError(`The lock ${file} could not be made (${code ?? (error as Error).message}).`, {
-        hint: `Check that you may write to ${dirname(file)} and that the disk is not full.`,
-        cause: error,
-      })
+      // Ours and empty: no other process could tell its owner.
+      await unlink(file).catch(() => undefined)
+      throw error
+    } finally {
+      await handle.close()
     }
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    throw new IoError(`The lock ${file} could not be made (${code}).`, {
+      hint: `Check that you may write to ${dirname(file)} and that the disk is not full.`,
+      cause: error,
+    })
   }
-  return false
 }
 
 async function isAbandoned(file: string, staleMs: number): Promise<boolean> {
@@ -163,9 +161,12 @@ async function readOwner(file: string): Promise<Owner | undefined> {
 }
 
 function isOwner(value: unknown): value is Owner {
-  if (typeof value !== 'object' || value === null) return false
-  const { pid, host, token } = value as Record<string, unknown>
-  return Number.isInteger(pid) && typeof host === 'string' && typeof token === 'string'
+  return (
+    isObject(value) &&
+    Number.isInteger(value['pid']) &&
+    typeof value['host'] === 'string' &&
+    typeof value['token'] === 'string'
+  )
 }
 
 function isAlive(pid: number): boolean {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { heldHost, until } from '../connection/fixtures/kit.ts'
 import { type Host, systemHost } from '../host.ts'
+import type { HookRun } from './hook-decision.ts'
 import { type Hook, type HookInput, Hooks, readHooks } from './hooks.ts'
 
 let folder: string
@@ -393,6 +394,97 @@ describe('matchers', () => {
   })
 })
 
+describe('a matcher that is no pattern', () => {
+  const other = { name: 'mcp__o__u', server: 'o', tool: 'u', arguments: {} }
+  const of = (length: number) => `(mcp__s__t|${'y'.repeat(length - 12)})`
+  const deny = (matcher: string, event: Hook['event'] = 'PreToolUse'): Hook => ({
+    event,
+    matcher,
+    run: { kind: 'function', call: () => ({ decision: 'deny', action: 'cancel' }) },
+  })
+
+  it('is one that is too long; a guard then runs for every call, and says so', async () => {
+    const fits = board([deny(of(512))])
+    expect([(await fits.hooks.before(call)).kind, (await fits.hooks.before(other)).kind]).toEqual([
+      'refuse',
+      'go',
+    ])
+    expect(fits.warnings).toEqual([])
+    const long = board([deny(of(513))])
+    expect([(await long.hooks.before(call)).kind, (await long.hooks.before(other)).kind]).toEqual([
+      'refuse',
+      'refuse',
+    ])
+    const shown = JSON.stringify(of(513).slice(0, 80))
+    expect(long.warnings).toEqual([
+      `The hook matcher ${shown} is not a pattern; until it is repaired, its hook runs for every call.`,
+    ])
+  })
+
+  it('never runs for an elicitation, before or after it', async () => {
+    const request = { server: 's', mode: 'form', message: 'm', schema: { type: 'object' } } as never
+    const before = board([deny('(', 'Elicitation')])
+    expect(await before.hooks.elicitation(request)).toBeUndefined()
+    const after = board([deny('(', 'ElicitationResult')])
+    expect(await after.hooks.elicitationResult(request, { action: 'accept' } as never)).toBeUndefined()
+    for (const { warnings } of [before, after])
+      expect(warnings).toEqual(['The hook matcher "(" is not a pattern; its hook never runs.'])
+  })
+
+  it('may be a list of rules, of which each counts', async () => {
+    const { hooks, warnings } = board([deny('o.u | s.t')])
+    expect([(await hooks.before(call)).kind, (await hooks.before(other)).kind]).toEqual(['refuse', 'refuse'])
+    expect((await hooks.before({ ...other, name: 'mcp__o__v', tool: 'v' })).kind).toBe('go')
+    expect(warnings).toEqual([])
+  })
+
+  it('is found by the name that the server gave the tool, too', async () => {
+    const { hooks } = board([deny('mcp__a\\.b__c d')])
+    expect(
+      (await hooks.before({ name: 'mcp__a_b__c_d', server: 'a.b', tool: 'c d', arguments: {} })).kind,
+    ).toBe('refuse')
+  })
+})
+
+it('a later hook sees what an earlier one put in place of the answer, whatever that is', async () => {
+  const seen: unknown[] = []
+  const post = (output: unknown): Hook => ({
+    event: 'PostToolUse',
+    run: {
+      kind: 'function',
+      call: (input) => {
+        seen.push(input.tool_response)
+        return output
+      },
+    },
+  })
+  const { hooks } = board([
+    post({}),
+    post({ updatedToolOutput: null }),
+    post({}),
+    post({ updatedToolOutput: 0 }),
+  ])
+  expect(await hooks.after(call, 'original')).toEqual({ context: [], output: 0 })
+  expect(seen).toEqual(['original', 'original', null, null])
+})
+
+it('a refusal is cut at its length, and a hook that throws anything is told with its source', async () => {
+  const run = (fn: () => unknown, source?: string): Hook => ({
+    event: 'PreToolUse',
+    run: { kind: 'function', call: fn },
+    ...(source && { source }),
+  })
+  const long = board([run(() => ({ decision: 'deny', reason: 'r'.repeat(2001) }), 'f.json')])
+  expect(await long.hooks.before(call)).toEqual({
+    kind: 'refuse',
+    reason: 'r'.repeat(2000),
+    source: 'f.json',
+  })
+  const thrown = board([run(() => Promise.reject('odd'), 'f.json')])
+  expect(await thrown.hooks.before(call)).toMatchObject({ kind: 'go' })
+  expect(thrown.warnings).toEqual(['The PreToolUse hook of f.json threw: odd.'])
+})
+
 describe('hooks in a settings file', () => {
   it('are read in the shape that people know', () => {
     const read = readHooks(
@@ -472,3 +564,64 @@ function alive(pid: number): boolean {
     return false
   }
 }
+
+it('tells of every hook that ran, what it decided', async () => {
+  const runs: HookRun[] = []
+  const answers: unknown[] = [
+    undefined,
+    { permissionDecision: 'allow' },
+    { updatedInput: { a: 2 } },
+    { hookSpecificOutput: { permissionDecision: 'deny' } },
+  ]
+  const list = answers.map(
+    (answer): Hook => ({
+      event: 'PreToolUse',
+      run: { kind: 'function', call: () => answer },
+      source: 'here',
+    }),
+  )
+  const after: Hook[] = [
+    { event: 'PostToolUse', run: { kind: 'function', call: () => ({ updatedToolOutput: 'x' }) } },
+    { event: 'PostToolUse', run: { kind: 'function', call: () => ({ additionalContext: 'x' }) } },
+    {
+      event: 'PostToolUse',
+      run: {
+        kind: 'function',
+        call: () => {
+          throw new Error('no')
+        },
+      },
+    },
+    { event: 'Elicitation', run: { kind: 'function', call: () => ({ action: 'decline' }) } },
+  ]
+  const hooks = new Hooks([...list, ...after], { host: systemHost(), onRun: (run) => runs.push(run) })
+  const args = { a: 1 }
+  const call = { name: 'mcp__one__add', server: 'one', tool: 'add', arguments: args }
+  await hooks.before(call)
+  await hooks.after(call, {})
+  await hooks.elicitation({
+    mode: 'url',
+    server: 'one',
+    message: '',
+    url: 'https://x',
+    elicitationId: '1',
+  } as never)
+  expect(runs.map(({ event, decision }) => `${event} ${decision}`)).toEqual([
+    'PreToolUse passed',
+    'PreToolUse passed',
+    'PreToolUse changed',
+    'PreToolUse refused',
+    'PostToolUse changed',
+    'PostToolUse added',
+    'PostToolUse failed',
+    'Elicitation answered',
+  ])
+  expect(runs[0]).toMatchObject({
+    server: 'one',
+    tool: 'add',
+    source: 'here',
+    durationMs: expect.any(Number),
+  })
+  expect(runs[0]?.arguments).toBe(args)
+  expect(runs[3]?.arguments).toBe(runs[2]?.changedArguments)
+})

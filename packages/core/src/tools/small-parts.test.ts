@@ -173,7 +173,7 @@ describe('a URL that a server needs first', () => {
       failure,
       request,
     ).catch((error: unknown) => error)
-    return { result, prompts: prompts.length, waited }
+    return { result, prompts: prompts.length, shown: prompts, waited }
   }
 
   it.each<[string, unknown, number]>([
@@ -186,6 +186,15 @@ describe('a URL that a server needs first', () => {
     expect(await run(failure, { action: 'accept' })).toMatchObject({ result: 'done', prompts })
   })
 
+  it('tells the user that the call is made again', async () => {
+    const { shown } = await run(required([{ ...one, message: 'sign in' }]), { action: 'accept' })
+    expect(shown).toMatchObject([
+      { mode: 'url', server: 'calc', url: new URL(one.url), message: 'sign in', retry: true },
+    ])
+    const plain = await run(required([{ ...one, message: 7 }]), { action: 'accept' })
+    expect(plain.shown).toMatchObject([{ message: '' }])
+  })
+
   it.each<[string, unknown]>([
     ['another code', required([one], -32000)],
     ['no list', required('x')],
@@ -195,7 +204,11 @@ describe('a URL that a server needs first', () => {
     ['a text', 'failed'],
     ['nothing', undefined],
   ])('is not there, and the error stays: %s', async (_, failure) => {
-    expect(await run(failure, { action: 'accept' })).toEqual({ result: failure, prompts: 0, waited: [] })
+    expect(await run(failure, { action: 'accept' })).toMatchObject({
+      result: failure,
+      prompts: 0,
+      waited: [],
+    })
   })
 
   it('is waited for unless the user says it is done, or it has no id', async () => {

@@ -2,6 +2,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { AuthRequest, AuthResponse, Exchange } from '../auth/request-auth.ts'
 import { Cancelled } from '../errors.ts'
+import { counted } from '../fixtures/timers.ts'
+import { systemHost } from '../host.ts'
 import { type Asked, json, result, scripted } from './fixtures/http-script.ts'
 import { testContext, until, within } from './fixtures/support.ts'
 import { RequestAbort } from './http-dispatch.ts'
@@ -133,13 +135,18 @@ describe('an HTTP request', () => {
   })
 
   it('that is aborted while the server asks for patience ends at once', async () => {
-    const { ask, server } = await client((asked) => json(asked, result(1), 503, { 'retry-after': '9' }))
+    const waits = new Set<object>()
+    const host = counted(systemHost(), waits)
+    const { ask, server } = await client((asked) => json(asked, result(1), 503, { 'retry-after': '9' }), {
+      host,
+    })
     const abort = new RequestAbort()
     const outcome = ask(abort).catch((error: unknown) => error)
     await until(() => server.asked.length === 1)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await until(() => waits.size === 1, 'it waits')
     abort.abort(new Cancelled())
     expect(await outcome).toBeInstanceOf(Cancelled)
     expect(server.asked).toHaveLength(1)
+    expect(waits.size).toBe(0)
   })
 })

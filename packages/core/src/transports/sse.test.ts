@@ -117,9 +117,69 @@ describe('an SSE server', () => {
       const transport = await openTransport({ type: 'sse', url: server.url, headers: {} }, testContext())
       ends.push(() => transport.close())
       const error = await failure(within(transport.start(), 'settled'))
-      expect(error).toMatchObject({ code: 'IO_ERROR', message: expect.stringContaining('POST address') })
+      expect(error).toMatchObject({
+        code: 'IO_ERROR',
+        stage: 'connect',
+        message: expect.stringContaining('POST address'),
+      })
       await until(() => server.sockets.size === 0, 'the stream ended')
     }
+  })
+
+  it('may name another address later, but not at another origin', async () => {
+    const { request, server, stream, errors, closed } = await connected()
+    stream()?.response.write('event: endpoint\ndata: /other?a=1\n\n')
+    // Its answer comes after the new address.
+    await request('echo')
+    await request('echo')
+    expect(server.asked.at(-1)?.url).toBe('/other?a=1')
+    stream()?.response.write('event: endpoint\ndata: http://127.0.0.1:1/\n\n')
+    await within(closed, 'closed')
+    expect(errors).toMatchObject([{ code: 'IO_ERROR', stage: 'call' }])
+  })
+
+  it('may send other events and noise: only messages count, and what is none is noted', async () => {
+    const lines: string[] = []
+    const { request, stream, errors, transport } = await connected(
+      {},
+      { log: ({ text }) => void lines.push(text) },
+    )
+    const got: unknown[] = []
+    const before = transport.onmessage
+    transport.onmessage = (message) => {
+      if ('method' in message) got.push(message.method)
+      else before?.(message)
+      if ('method' in message && message.method === 'bad') throw new Error('handler')
+    }
+    const notice = (method: string) => JSON.stringify({ jsonrpc: '2.0', method })
+    for (const text of [
+      `data: ${notice('plain')}\n\n`,
+      `event: message\ndata: ${notice('named')}\n\n`,
+      `event: other\ndata: ${notice('other')}\n\n`,
+      'data:\n\n',
+      'data: nonsense\n\n',
+      'data: {"a":1}\n\n',
+      `data: ${notice('bad')}\n\n`,
+    ])
+      stream()?.response.write(text)
+    await request('echo')
+    expect(got).toEqual(['plain', 'named', 'bad'])
+    expect(lines).toEqual(Array(2).fill('An event was not a JSON-RPC message.'))
+    expect(errors).toMatchObject([{ code: 'PARSE_ERROR', message: 'A message could not be handled.' }])
+  })
+
+  it('is sent nothing before it is opened and after it is closed', async () => {
+    const server = await scripted((asked) => events(asked)('event: endpoint\ndata: /post\n\n'))
+    ends.push(() => server.close())
+    const transport = await openTransport({ type: 'sse', url: server.url, headers: {} }, testContext())
+    const { errors } = wire(transport)
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' } as const
+    expect(await failure(transport.send(ping))).toMatchObject({ code: 'IO_ERROR', stage: 'connect' })
+    await transport.start()
+    await transport.close()
+    expect(await failure(transport.send(ping))).toMatchObject({ code: 'IO_ERROR' })
+    expect(server.asked.map(({ method }) => method)).toEqual(['GET'])
+    expect(errors).toEqual([])
   })
 
   it('that answers with a page instead of a stream is told apart', async () => {

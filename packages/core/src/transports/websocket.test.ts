@@ -105,6 +105,79 @@ describe('a WebSocket server', () => {
     expect(errors).toEqual([])
   })
 
+  it('may send bytes and a message that cannot be handled: the connection goes on', async () => {
+    const notice = '{"jsonrpc":"2.0","method":"bad"}'
+    const { url } = await served((socket) => {
+      socket.send(Buffer.from(notice))
+      socket.on('message', () => socket.send(notice))
+      echo(socket)
+    })
+    const { request, context, errors, transport } = await opened(url)
+    const before = transport.onmessage
+    transport.onmessage = (message) => {
+      if ('method' in message) throw new Error('handler')
+      before?.(message)
+    }
+    await request('echo')
+    expect(context.lines.map(({ text }) => text)).toEqual([notice])
+    expect(errors).toMatchObject([{ code: 'PARSE_ERROR', message: 'A message could not be handled.' }])
+  })
+
+  it('is sent nothing before it is opened and after it is closed', async () => {
+    const { url } = await served(echo)
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' } as const
+    const context = testContext()
+    const transport = await openTransport({ type: 'ws', url, headers: {} }, context)
+    const { errors, closes } = wire(transport)
+    expect(await failure(transport.send(ping))).toMatchObject({ code: 'IO_ERROR', stage: 'connect' })
+    await transport.start()
+    await transport.close()
+    expect(await failure(transport.send(ping))).toMatchObject({
+      message: expect.stringContaining('is closed'),
+    })
+    expect([errors, closes()]).toEqual([[], 1])
+  })
+
+  it('that is closed while it is opened, or given up before, is not opened', async () => {
+    const { url, sockets } = await served(() => {})
+    const transport = await openTransport({ type: 'ws', url, headers: {} }, testContext())
+    const { closes } = wire(transport)
+    const starting = failure(transport.start())
+    await transport.close()
+    expect(await starting).toMatchObject({ code: 'IO_ERROR', message: expect.stringContaining('was closed') })
+    expect(closes()).toBe(0)
+    await until(() => sockets.clients.size === 0, 'it is gone')
+    const signal = AbortSignal.abort()
+    const never = await openTransport({ type: 'ws', url, headers: {} }, testContext({ signal }))
+    expect(await failure(never.start())).toMatchObject({ code: 'CANCELLED' })
+    expect(sockets.clients.size).toBe(0)
+  })
+
+  it.each([
+    [4000, 'too bad', '4000, too bad'],
+    [4001, '', '4001'],
+  ])('that ends with %i %s is lost, with its reason', async (code, reason, told) => {
+    const { url, sockets } = await served(() => {})
+    const { closed, errors, closes } = await opened(url)
+    for (const socket of sockets.clients) socket.close(code, reason)
+    await within(closed, 'closed')
+    expect(errors).toMatchObject([{ stage: 'call', message: expect.stringContaining(`(${told})`) }])
+    expect(closes()).toBe(1)
+  })
+
+  it('that answers its pings is pinged again and again, and goes on', async () => {
+    let pings = 0
+    const { url } = await served((socket) => {
+      socket.on('ping', () => pings++)
+      echo(socket)
+    })
+    const often = (ms: number) => (ms === CONNECT_LIMITS.heartbeatMs ? 5 : ms)
+    const { request, errors } = await opened(url, {}, { host: retimed(systemHost(), often) })
+    await until(() => pings >= 3, 'three pings')
+    expect(await request('echo', { n: 1 })).toEqual({ n: 1 })
+    expect(errors).toEqual([])
+  })
+
   it('that vanishes (1006) is lost, once', async () => {
     const lines: Socket[] = []
     const { url } = await served((_socket, raw) => lines.push(raw))

@@ -2,13 +2,16 @@
 // commands that are ended, and headers that two sides set.
 import type { ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Host, systemHost } from '../host.ts'
 import { HTTP_LIMITS, STDIO_LIMITS } from '../limits.ts'
 import { type Asked, event, events, json, scripted } from './fixtures/http-script.ts'
-import { testContext, until } from './fixtures/support.ts'
+import { isRunning, testContext, until } from './fixtures/support.ts'
 import { openNetwork } from './http-agents.ts'
 import { type HttpResponse, RequestAbort } from './http-dispatch.ts'
 import { openHttpClient } from './http-retries.ts'
@@ -314,6 +317,24 @@ describe('a command', () => {
     expect(await runCommand(host, 'x', { ...limits, cwd: '/does/not/exist' })).toMatchObject({
       kind: 'not-started',
     })
+  })
+
+  it('is killed when it is given up, and what it started stays when it ended by itself', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'plugboard-command-'))
+    const pid = join(dir, 'pid')
+    const started = () => Number(readFileSync(pid, 'utf8'))
+    try {
+      const given = { ...limits, timeoutMs: 20_000 }
+      await runCommand(systemHost(), `echo $$ > ${pid}; printf 12345678901; exec sleep 60`, given)
+      await until(() => !isRunning(started()), 'it is gone')
+      const starting = `sleep 60 > /dev/null & echo $! > ${pid}`
+      expect(await runCommand(systemHost(), starting, given)).toMatchObject({ kind: 'exited', code: 0 })
+      await new Promise((done) => setTimeout(done, 20))
+      expect(isRunning(started())).toBe(true)
+      process.kill(started(), 'SIGKILL')
+    } finally {
+      rmSync(dir, { recursive: true, force: true })
+    }
   })
 
   it('on Windows is run by its own shell', async () => {

@@ -35,6 +35,8 @@ export interface User {
   readonly subject?: string
   /** As the provider says, unless it says that the address was not verified. */
   readonly email?: string
+  /** Of the token, where tokens of this provider are exchanged for others: they say what the exchange may give. */
+  readonly scopes?: readonly string[]
 }
 
 export interface AuthorizedClient {
@@ -76,7 +78,7 @@ export interface TokenAuthority {
 interface Known {
   readonly digest: Buffer
   readonly client: AuthorizedClient
-  readonly patterns: string
+  readonly patterns: string | undefined
 }
 
 interface SeenToken {
@@ -104,6 +106,16 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
+/** Whether a request names a host that is served: loopback's names, `host` and the allowed ones. A page that was made to reach this address by DNS names another. */
+export function servedHosts(
+  host: string,
+  allowed: readonly string[] = [],
+): (req: IncomingMessage) => boolean {
+  const own = host.includes(':') ? `[${host}]` : host
+  const names = new Set([...LOOPBACK_NAMES, own, ...allowed].map((name) => name.toLowerCase()))
+  return (req) => names.has(hostName(req.headers.host))
+}
+
 /** Where clients look for OAuth metadata (RFC 9728), also with the path of the endpoint behind it. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
@@ -111,7 +123,7 @@ export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 export const UNRESTRICTED = 'anybody'
 
 export class AccessControl {
-  readonly #hosts: ReadonlySet<string>
+  readonly #isServed: (req: IncomingMessage) => boolean
   readonly #origins: ReadonlySet<string>
   #grants: readonly Known[] = []
   readonly #open: AuthorizedClient | undefined
@@ -120,9 +132,8 @@ export class AccessControl {
   /** By connection, the last token that was accepted on it. */
   readonly #seen = new WeakMap<object, SeenToken>()
 
-  constructor({ host, grants, open, authority, allowedHosts = [], allowedOrigins = [] }: AccessOptions) {
-    const own = host.includes(':') ? `[${host}]` : host
-    this.#hosts = new Set([...LOOPBACK_NAMES, own, ...allowedHosts].map((name) => name.toLowerCase()))
+  constructor({ host, grants, open, authority, allowedHosts, allowedOrigins = [] }: AccessOptions) {
+    this.#isServed = servedHosts(host, allowedHosts)
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
     this.#whole = open
     this.#authority = authority
@@ -142,7 +153,7 @@ export class AccessControl {
     })
     return {
       removed: before.map(({ client }) => client.owner).filter((owner) => !now.has(owner)),
-      changed: kept.filter(({ old, next }) => old.patterns !== next.patterns).map(({ next }) => next.client),
+      changed: kept.filter(({ old, next }) => !isSame(old, next)).map(({ next }) => next.client),
     }
   }
 
@@ -151,14 +162,13 @@ export class AccessControl {
       const digest = digestOf(token)
       const narrow = exposure !== this.#whole && exposure !== EVERYTHING
       const client = { owner: digest.toString('hex'), exposure, narrow }
-      return { digest, client, patterns: JSON.stringify(patterns ?? []) }
+      return { digest, client, patterns: patterns && JSON.stringify(patterns) }
     })
   }
 
   /** Checks Host and Origin; a web page that may call gets its CORS headers. */
   checkOrigin(req: IncomingMessage, res: ServerResponse): AccessRefusal | undefined {
-    if (!this.#hosts.has(hostName(req.headers.host)))
-      return { status: 403, message: 'This host name is not served here.' }
+    if (!this.#isServed(req)) return { status: 403, message: 'This host name is not served here.' }
     const { origin } = req.headers
     if (origin === undefined) return undefined
     res.setHeader('Vary', 'Origin')
@@ -224,6 +234,13 @@ export class AccessControl {
     for (const grant of this.#grants) if (timingSafeEqual(grant.digest, digest)) found = grant.client
     return found
   }
+}
+
+/** Without patterns only the exposure itself tells. */
+function isSame(old: Known, next: Known): boolean {
+  if (old.patterns === undefined || next.patterns === undefined)
+    return old.client.exposure === next.client.exposure
+  return old.patterns === next.patterns
 }
 
 function bearerToken(authorization: string): string | undefined {

@@ -4,9 +4,11 @@ import type { ConfiguredServer } from '@plugboard/core'
 import type { User } from '../access/access.ts'
 import type { Gateway } from '../gateway.ts'
 import type { SessionInfo } from '../http/sessions.ts'
+import { userKey } from '../identity/identity.ts'
 import type { Json } from '../json-rpc.ts'
 import { readAuditStream } from '../operation/audit-stream.ts'
 import type { Revocations } from './revocations.ts'
+import type { KnownUser } from './user-directory.ts'
 
 /** What `GET /audit` reads and shows, at most. */
 const AUDIT_BATCHES = 200
@@ -29,6 +31,10 @@ export interface AdminSources {
   endSession(sid: string): Promise<boolean>
   /** Users that were let in and whose token is still good. */
   users(): readonly User[]
+  /** Users that any replica has let in lately. */
+  known?(): Promise<readonly KnownUser[]>
+  /** Identity providers whose users may be let in. */
+  issuers?(): readonly string[]
   metrics(): string
   /** The named tokens, without their digests. */
   tokens(): Promise<readonly Json[]>
@@ -178,21 +184,52 @@ export class AdminActions {
 
   async #users(): Promise<Json> {
     const counts = new Map<string, number>()
-    for (const { user } of this.#on.sessions()) counts.set(user, (counts.get(user) ?? 0) + 1)
+    for (const { user, userKey = user } of this.#on.sessions())
+      counts.set(userKey, (counts.get(userKey) ?? 0) + 1)
     const revoked = await this.#on.revocations.list()
-    const users = this.#on.users().map((user) => ({ ...user, sessions: counts.get(user.name) ?? 0 }))
-    return { users, revoked }
+    const sessionsOf = ({ key, name }: User) => counts.get(key) ?? counts.get(name) ?? 0
+    const users = this.#on.users().map((user) => ({ ...user, sessions: sessionsOf(user) }))
+    const here = new Set(users.map(({ key }) => key))
+    const known = (await this.#on.known?.().catch(() => [])) ?? []
+    return { users: [...users, ...known.filter(({ key }) => !here.has(key))], revoked }
   }
 
-  /** By the key, or by a name that only one user has. */
+  /** By the key, by a name that only one user has, or as ISSUER|SUBJECT: a user need not be active, nor have been here at all. */
+  async #userNamed(named: string): Promise<Pick<User, 'key' | 'name'>> {
+    const sources: readonly (() => Promise<readonly Pick<User, 'key' | 'name'>[]>)[] = [
+      async () => this.#on.users(),
+      async () => (await this.#on.known?.()) ?? [],
+      async () => (await this.#on.gateway.userServers?.logins.users()) ?? [],
+      async () => (await this.#on.tokens()).flatMap(tokenUser),
+    ]
+    // A store that is away knows no user more; whether the access can be withdrawn is another question.
+    const all = (await Promise.all(sources.map((read) => read().catch(() => [])))).flat()
+    const found = all.filter(({ key, name }) => key === named || name === named)
+    const [user, ...others] = [...new Map(found.map((one) => [one.key, one])).values()]
+    if (others.length > 0) {
+      const keys = [user, ...others].map((one) => one?.key).join(', ')
+      throw new AdminFault(409, `Several users are named "${named}": give the key (${keys}).`)
+    }
+    const unseen = user ?? this.#unseen(named)
+    if (unseen) return unseen
+    throw new AdminFault(
+      404,
+      `There is no user "${named}" here. A user who was not here yet is named by ISSUER|SUBJECT.`,
+    )
+  }
+
+  #unseen(named: string): Pick<User, 'key' | 'name'> | undefined {
+    if (/^[0-9a-f]{64}$/.test(named)) return { key: named, name: named }
+    const at = named.indexOf('|')
+    const [issuer, subject] = [named.slice(0, at), named.slice(at + 1)]
+    if (at < 0 || subject === '' || !this.#on.issuers?.().includes(issuer)) return undefined
+    return { key: userKey(issuer, subject), name: subject }
+  }
+
   async #forUser(named: string, action: string | undefined): Promise<Json> {
     if (action !== 'revoke' && action !== 'restore')
       throw new AdminFault(404, `There is no action "${action ?? ''}": revoke, restore.`)
-    const known = action === 'revoke' ? this.#on.users() : await this.#on.revocations.list()
-    const found = known.filter(({ key, name }) => key === named || name === named)
-    const [user, ...others] = [...new Map(found.map((one) => [one.key, one])).values()]
-    if (!user) throw new AdminFault(404, `There is no user "${named}" here.`)
-    if (others.length > 0) throw new AdminFault(409, `Several users are named "${named}": give the key.`)
+    const user = action === 'revoke' ? await this.#userNamed(named) : await this.#revokedNamed(named)
     try {
       if (action === 'revoke') await this.#on.revocations.add(user.key, user.name)
       else await this.#on.revocations.remove(user.key)
@@ -205,6 +242,14 @@ export class AdminActions {
     return { user: user.name, key: user.key, action }
   }
 
+  async #revokedNamed(named: string): Promise<Pick<User, 'key' | 'name'>> {
+    const known = await this.#on.revocations.list()
+    const [user, ...others] = known.filter(({ key, name }) => key === named || name === named)
+    if (!user) throw new AdminFault(404, `There is no user "${named}" whose access was withdrawn.`)
+    if (others.length > 0) throw new AdminFault(409, `Several users are named "${named}": give the key.`)
+    return user
+  }
+
   /** Takes back a user's own login at one server, or at all: here, on the other replicas, and at the server where that works. */
   async #revokeLogin(named: string, server: string | undefined): Promise<Json> {
     const logins = this.#on.gateway.userServers?.logins
@@ -214,11 +259,9 @@ export class AdminActions {
     if (!logins || !first) throw new AdminFault(404, `There is no login of a user "${named}".`)
     if (found.some(({ key }) => key !== first.key))
       throw new AdminFault(409, `Several users are named "${named}": give the key.`)
-    if (server !== undefined && !found.some((one) => one.server === server))
-      throw new AdminFault(404, `"${named}" has no login at "${server}".`)
-    await logins.revoke({ key: first.key, name: first.user }, server)
-    const servers = found.map((one) => one.server).filter((one) => server === undefined || one === server)
-    return { user: first.user, key: first.key, servers, action: 'revoke' }
+    const ended = await logins.revoke({ key: first.key, name: first.user }, server)
+    if (!ended) throw new AdminFault(404, `"${named}" has no login at "${server}".`)
+    return { user: first.user, key: first.key, ...ended, action: 'revoke' }
   }
 
   #limits(): Json {
@@ -235,4 +278,9 @@ export class AdminActions {
       replicas: replicas.peers().map(({ id, url }) => ({ id, url })),
     }
   }
+}
+
+/** The user of a named token. */
+function tokenUser({ key, name }: Json): Pick<User, 'key' | 'name'>[] {
+  return typeof key === 'string' && typeof name === 'string' ? [{ key, name }] : []
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { User } from '../access/access.ts'
 import { bare, makeGateway, onEnd, stdio, until } from '../fixtures/kit.ts'
 import type { Gateway } from '../gateway.ts'
+import { userKey } from '../identity/identity.ts'
 import type { Json } from '../json-rpc.ts'
 import { Replicas } from '../replicas/replicas.ts'
 import { freshKey, KeyRing } from '../sealing/key-ring.ts'
@@ -10,6 +11,7 @@ import { MemoryStore } from '../store/memory-store.ts'
 import { AdminActions, AdminFault } from './admin-actions.ts'
 import { serveAdmin } from './admin-server.ts'
 import { Revocations } from './revocations.ts'
+import { UserDirectory } from './user-directory.ts'
 
 const user = (key: string, name = key): User => ({ key, name, roles: [] })
 
@@ -30,14 +32,18 @@ async function administered({
   await replicas?.announce('http://127.0.0.1:9')
   const ended: string[] = []
   const revocations = new Revocations(keys, replicas)
+  const directory = new UserDirectory(replicas?.store, keys, () => users)
+  onEnd(() => directory.close())
   const actions = new AdminActions({
     gateway,
     revocations,
     sessions: () => ['ada', 'ada', 'eve'].map((name, n) => ({ id: `s${n}`, user: name }) as never),
     endSession: async (sid) => sid === 's0' && ended.push(sid) > 0,
     users: () => users,
+    known: () => directory.list(),
+    issuers: () => ['https://idp.example'],
     metrics: () => 'metric 1\n',
-    tokens: async () => [{ name: 'ada' }],
+    tokens: async () => [{ name: 'ada' }, { name: 'robot', key: 'k-robot' }],
     audit: async () => [{ tool: 'echo' }],
     verifyAudit: async () => ({ ok: true }),
   })
@@ -49,7 +55,7 @@ async function administered({
       return { status: error.status, error: error.message }
     }
   }
-  return { gateway, actions, revocations, ended, run }
+  return { gateway, actions, revocations, ended, run, directory }
 }
 
 const stateOf = ({ servers }: Json, name: string) =>
@@ -105,7 +111,7 @@ describe('the administration', () => {
 
   it('shows tokens, limits and the audit log', async () => {
     const { run, gateway } = await administered()
-    expect(await run('GET', 'tokens')).toEqual({ tokens: [{ name: 'ada' }] })
+    expect(await run('GET', 'tokens')).toMatchObject({ tokens: [{ name: 'ada' }, {}] })
     expect(await run('GET', 'limits')).toEqual({ calls: {}, running: [], gateway: gateway.limits })
     expect(await run('GET', 'audit/log')).toEqual({ entries: [{ tool: 'echo' }] })
     expect(await run('POST', 'audit/verify')).toEqual({ ok: true })
@@ -283,5 +289,69 @@ describe('the port of the administration', () => {
     await expect(
       serveAdmin({ port: 0, host: '203.0.113.1', token: 't', actions: actions as never }),
     ).rejects.toThrow()
+  })
+})
+
+describe('a user who is not active here', () => {
+  const keys = new KeyRing([freshKey()])
+  const expectRevoked = async (run: (method: string, path: string) => Promise<Json>, key: string) => {
+    const { revoked } = await run('GET', 'users')
+    expect((revoked as readonly Json[]).map((one) => one.key)).toContain(key)
+  }
+
+  it('but at another replica, or was at any of them, can lose access, and is shown', async () => {
+    const store = new MemoryStore()
+    const there = await administered({ store, keys, users: [user('k-zoe', 'zoe')] })
+    const here = await administered({ store, keys, users: [user('k-ada', 'ada')] })
+    expect(await here.run('POST', 'users/zoe/revoke')).toMatchObject({ status: 404 })
+    await there.directory.note()
+    expect(await here.run('GET', 'users')).toMatchObject({
+      users: [
+        { key: 'k-ada', sessions: 2 },
+        { key: 'k-zoe', lastSeen: expect.any(Number) },
+      ],
+    })
+    expect(await here.run('POST', 'users/zoe/revoke')).toMatchObject({ key: 'k-zoe', action: 'revoke' })
+    await expectRevoked(there.run, 'k-zoe')
+  })
+
+  it('is named by a key, by provider and subject, or by the name of a token', async () => {
+    const { run } = await administered({ keys })
+    const unseen = userKey('https://idp.example', 'auth0|77')
+    expect(await run('POST', 'users/https:%2F%2Fidp.example/revoke')).toMatchObject({ status: 404 })
+    const { actions } = await administered({ keys })
+    const revoke = (named: string) => actions.run('POST', ['users', named, 'revoke'])
+    expect(await revoke('https://idp.example|auth0|77')).toMatchObject({ key: unseen, user: 'auth0|77' })
+    expect(await revoke(unseen)).toMatchObject({ key: unseen })
+    expect(await revoke('robot')).toMatchObject({ key: 'k-robot' })
+    for (const wrong of ['https://other.example|1', 'https://idp.example|', '|1', 'nobody', 'f'.repeat(63)])
+      await expect(revoke(wrong)).rejects.toMatchObject({ status: 404 })
+  })
+
+  it('shares a name with another: both keys are told', async () => {
+    const users = [user('k-1', 'kim'), user('k-2', 'kim')]
+    const { run } = await administered({ keys, users })
+    const refused = await run('POST', 'users/kim/revoke')
+    expect(refused).toMatchObject({ status: 409, error: expect.stringMatching(/k-1, k-2/) })
+    expect(await run('POST', 'users/k-2/revoke')).toMatchObject({ key: 'k-2' })
+  })
+
+  it('is not believed from a store that another program wrote to, and is forgotten after a month', async () => {
+    const store = new MemoryStore()
+    let now = 1000
+    const directory = new UserDirectory(
+      store,
+      keys,
+      () => [user('k-ada', 'ada')],
+      () => now,
+    )
+    onEnd(() => directory.close())
+    await directory.note()
+    const [sealed = ''] = (await store.fields('users')).values()
+    await store.setField('users', 'k-eve', sealed, 1e9)
+    await store.setField('users', 'k-bob', '{"key":"k-bob"}', 1e9)
+    expect((await directory.list()).map(({ key }) => key)).toEqual(['k-ada'])
+    now += 31 * 24 * 60 * 60_000
+    expect(await directory.list()).toEqual([])
   })
 })

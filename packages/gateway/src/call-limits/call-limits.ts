@@ -32,6 +32,8 @@ export interface SharedCounts {
 
 interface Bucket {
   readonly key: string
+  /** The name of its rate in the store. */
+  readonly rate: string
   /** For messages: `60 calls per minute`, of `github.*`. */
   readonly of: string
   readonly pattern?: string
@@ -69,6 +71,7 @@ export class CallLimits {
   readonly #spare = new Map<string, { left: number; until: number; beyond: number }>()
   /** By count, the question to the store that is under way. */
   readonly #taking = new Map<string, Promise<void>>()
+  #ownBuckets = new WeakMap<User, readonly Bucket[]>()
   #config: CallLimitsConfig = {}
   #tools: readonly ToolLimit[] = []
 
@@ -80,6 +83,7 @@ export class CallLimits {
   /** New limits count from now on; what was used stays used. */
   replace(config: CallLimitsConfig): void {
     this.#config = config
+    this.#ownBuckets = new WeakMap()
     this.#tools = Object.entries(config.tools ?? {}).map(([pattern, limit]) => ({
       pattern,
       limit,
@@ -109,8 +113,7 @@ export class CallLimits {
     } catch (error) {
       return Promise.reject(this.#told(error, buckets))
     }
-    const now = Date.now()
-    const missing = this.#countsOf(buckets, now).filter(({ name }) => !this.#spend(name, now))
+    const missing = this.#missing(buckets, Date.now())
     const admission = () => ({ leave, budgets: this.#budgets(buckets) })
     if (missing.length === 0) return admission()
     return this.#takeAll(missing).then(admission, (error: unknown) => {
@@ -125,15 +128,26 @@ export class CallLimits {
     return error
   }
 
-  #bucketsOf({ owner, user }: Counted, server: string, tool: string | undefined): Bucket[] {
-    const key = user?.key ?? owner
+  #bucketsOf(who: Counted, server: string, tool: string | undefined): readonly Bucket[] {
+    const own = this.#ownBucket(who)
+    if (tool === undefined || this.#tools.length === 0) return own
+    const key = who.user?.key ?? who.owner
+    const ofTools = this.#tools.flatMap(({ pattern, exposure, limit }) =>
+      exposure.tool(server, tool)
+        ? [bucket(`${key}:${pattern}`, { of: ` of ${pattern}`, pattern, limit })]
+        : [],
+    )
+    return [...own, ...ofTools]
+  }
+
+  /** A user that calls often has the same one. */
+  #ownBucket({ owner, user }: Counted): readonly Bucket[] {
+    const known = user && this.#ownBuckets.get(user)
+    if (known) return known
     const limit = this.#limitOf(user?.roles ?? [])
-    const all: Bucket[] = limit ? [{ key, of: '', limit }] : []
-    if (tool !== undefined)
-      for (const { pattern, exposure, limit: own } of this.#tools)
-        if (exposure.tool(server, tool))
-          all.push({ key: `${key}:${pattern}`, of: ` of ${pattern}`, pattern, limit: own })
-    return all
+    const made = limit ? [bucket(user?.key ?? owner, { of: '', limit })] : []
+    if (user) this.#ownBuckets.set(user, made)
+    return made
   }
 
   /** A role with limits replaces those of all users; of several roles the largest number counts, and none is no limit. */
@@ -185,17 +199,20 @@ export class CallLimits {
     return entered.length > 0 ? leave : undefined
   }
 
-  /** What is counted in the store, for all replicas. */
-  #countsOf(buckets: readonly Bucket[], now: number): Count[] {
+  /** Spends what was taken from the store before, for all replicas, and returns what has to be taken now. */
+  #missing(buckets: readonly Bucket[], now: number): readonly Count[] {
     const day = Math.floor(now / DAY_MS)
-    return buckets.flatMap(({ key, of, limit: { perMinute, burst, perDay } }) => {
-      const counts: Count[] = []
-      if (perMinute !== undefined)
-        counts.push({ name: rateName(key), of, take: (name) => this.#takeRate(name, of, perMinute, burst) })
-      if (perDay !== undefined)
-        counts.push({ name: dayName(key, day), of, take: (name) => this.#takeDay(name, of, perDay, day) })
-      return counts
-    })
+    const missing: Count[] = []
+    for (const { key, rate, of, limit } of buckets) {
+      const { perMinute, burst, perDay } = limit
+      if (perMinute !== undefined && !this.#spend(rate, now))
+        missing.push({ name: rate, of, take: (name) => this.#takeRate(name, of, perMinute, burst) })
+      if (perDay === undefined) continue
+      const daily = dayName(key, day)
+      if (!this.#spend(daily, now))
+        missing.push({ name: daily, of, take: (name) => this.#takeDay(name, of, perDay, day) })
+    }
+    return missing
   }
 
   async #takeAll(counts: readonly Count[]): Promise<void> {
@@ -270,10 +287,11 @@ export class CallLimits {
       const spare = this.#spare.get(name)
       return spare ? Math.max(0, Math.floor(spare.left + spare.beyond)) : 0
     }
-    return buckets.flatMap(({ key, pattern: of = 'user', limit: { perMinute, burst, perDay } }) => {
-      const budgets: CallBudget[] = []
+    const budgets: CallBudget[] = []
+    for (const { key, rate, pattern: of = 'user', limit } of buckets) {
+      const { perMinute, burst, perDay } = limit
       if (perMinute !== undefined) {
-        const left = leftOf(rateName(key))
+        const left = leftOf(rate)
         const missing = Math.max(0, burstOf(perMinute, burst) - left)
         budgets.push({
           of,
@@ -291,8 +309,8 @@ export class CallLimits {
           left: leftOf(dayName(key, day)),
           resetSeconds: Math.ceil(((day + 1) * DAY_MS - now) / 1000),
         })
-      return budgets
-    })
+    }
+    return budgets
   }
 
   /** How many are taken at a time: few enough that what one replica keeps is not missed at another. */
@@ -314,6 +332,10 @@ export class CallLimits {
     if (!store?.isUp) return await here()
     return await there(store).catch(here)
   }
+}
+
+function bucket(key: string, what: Pick<Bucket, 'of' | 'pattern' | 'limit'>): Bucket {
+  return { key, rate: rateName(key), ...what }
 }
 
 function rateName(key: string): string {

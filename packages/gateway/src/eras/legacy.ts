@@ -334,6 +334,9 @@ export class LegacySession implements Client {
       get exposure() {
         return client.exposure
       },
+      get user() {
+        return client.user?.key
+      },
       interest: { tools: true, resources: true, prompts: true, uris: this.#uris },
       notify: (method, what) => this.notify(method, what),
     })

@@ -44,7 +44,8 @@ export class Subscriptions {
       const notify = (method: string, what: Json) =>
         channel.notify(method, { ...what, _meta: { ...metaOf(what), [META.subscriptionId]: id } })
       notify('notifications/subscriptions/acknowledged', { notifications: acknowledged(interest, uris) })
-      stops.push(this.#gateway.notifications.add({ interest, exposure: channel.exposure, notify }))
+      const { exposure, user } = channel
+      stops.push(this.#gateway.notifications.add({ interest, exposure, user: user?.key, notify }))
       const hears = interest.tools || interest.resources || interest.prompts || followed.size > 0
       if (hears && !over.signal.aborted)
         await new Promise((done) => over.signal.addEventListener('abort', done, { once: true }))

@@ -37,6 +37,8 @@ export class McpHttpResponse implements ResponseConnection {
   #stream: number | undefined
   #finished = false
   /** When the client last got a sign that its request is alive. */
+  /** Headers that say what is left of a budget, as names and values. */
+  #budget: readonly string[] = []
   #lastSign = Date.now()
   #away: NodeJS.Timeout | undefined
 
@@ -77,8 +79,12 @@ export class McpHttpResponse implements ResponseConnection {
     const name = ({ of, window }: CallBudget) => JSON.stringify(`${of}-${window}`).replace(/[^ -~]/g, '?')
     const policy = (one: CallBudget) => `${name(one)};q=${one.quota};w=${WINDOW_SECONDS[one.window]}`
     const left = (one: CallBudget) => `${name(one)};r=${one.left};t=${one.resetSeconds}`
-    this.#res.setHeader('RateLimit-Policy', budgets.map(policy).join(', '))
-    this.#res.setHeader('RateLimit', budgets.map(left).join(', '))
+    this.#budget = [
+      'RateLimit-Policy',
+      budgets.map(policy).join(', '),
+      'RateLimit',
+      budgets.map(left).join(', '),
+    ]
   }
 
   /** True when a message could be sent before the response. */
@@ -100,7 +106,8 @@ export class McpHttpResponse implements ResponseConnection {
     if (this.#stream !== undefined || res.headersSent) endWith(res, reply ? this.#event(reply) : '')
     else if (res.destroyed) return
     // A legacy request that was accepted has status 200, whatever the response; only legacy sessions can be resumed.
-    else if (reply) json(res, isLimited(res, reply) || !this.#resumable ? statusOf(reply) : 200, reply)
+    else if (reply)
+      json(res, isLimited(res, reply) || !this.#resumable ? statusOf(reply) : 200, reply, this.#budget)
     else res.writeHead(202).end()
     dropSlowReader(res)
   }
@@ -148,7 +155,8 @@ export class McpHttpResponse implements ResponseConnection {
   }
 
   #open(): void {
-    if (!this.#res.headersSent && !this.#res.destroyed) this.#res.writeHead(200, STREAM_HEADERS)
+    if (!this.#res.headersSent && !this.#res.destroyed)
+      this.#res.writeHead(200, [...Object.entries(STREAM_HEADERS).flat(), ...this.#budget])
     if (!this.#resumable?.marks || this.#stream !== undefined) return
     // The first event has no message: a stream that breaks before one can be resumed too.
     this.#stream = this.#resumable.replay.open(this.#resumable.request)
@@ -165,11 +173,11 @@ export function frame(message: object): string {
   return `event: message\ndata: ${written(message)}\n\n`
 }
 
-export function json(res: ServerResponse, status: number, value: object): void {
+export function json(res: ServerResponse, status: number, value: object, more: readonly string[] = []): void {
   const text = written(value)
   const long = text.length > SLICE_BYTES ? Buffer.from(text) : undefined
   const bytes = long?.length ?? Buffer.byteLength(text)
-  res.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', String(bytes)])
+  res.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', String(bytes), ...more])
   if (long) endInSlices(res, long)
   else res.end(text)
 }

@@ -5,7 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { InvalidInput } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type AccessChanges, type AccessGrant, isLoopback, type TokenAuthority } from '../access/access.ts'
+import {
+  type AccessChanges,
+  type AccessGrant,
+  isLoopback,
+  servedHosts,
+  type TokenAuthority,
+} from '../access/access.ts'
 import type { Gateway } from '../gateway.ts'
 import { Endpoint } from './endpoint.ts'
 import type { SessionInfo } from './sessions.ts'
@@ -23,7 +29,7 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[]
   /** Host names to answer to besides loopback's and `host`. */
   readonly allowedHosts?: readonly string[]
-  /** Answers requests of another part of the program on the same port, before everything else; false for those of the endpoint. */
+  /** Answers requests of another part of the program on the same port, under the same host names; false for those of the endpoint. */
   readonly beside?: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined
   /** Serves https in place of http. */
   readonly certificate?: Certificate | undefined
@@ -78,8 +84,10 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
     })
   const endpoint = new Endpoint(gateway, { ...options, host, open: gateway.expose })
   const { beside } = options
+  const isServed = servedHosts(host, options.allowedHosts)
   const answer = (req: IncomingMessage, res: ServerResponse) => {
-    if (!beside?.(req, res)) endpoint.answer(req, res)
+    // A host name that is not served goes to the endpoint, which refuses it.
+    if (!beside || !isServed(req) || !beside(req, res)) endpoint.answer(req, res)
   }
   const settings = { connectionsCheckingInterval: 2000 }
   const tls = options.certificate && createTlsServer({ ...settings, ...options.certificate }, answer)

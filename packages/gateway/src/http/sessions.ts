@@ -21,6 +21,8 @@ import { type OpenedClaims, openSessionId, type SessionClaims, sealSessionId } f
 export interface SessionInfo {
   readonly id: string
   readonly user: string
+  /** Tells users with one name apart. */
+  readonly userKey?: string
   readonly client?: string
   readonly protocolVersion?: string
   /** Its event stream is open here. */
@@ -86,6 +88,7 @@ export class HttpSession {
     return {
       id: this.claims.sid,
       user,
+      ...(this.session.user && { userKey: this.session.user.key }),
       ...(name !== undefined && { client: name }),
       ...(protocolVersion !== undefined && { protocolVersion }),
       streaming: this.#stream !== undefined,

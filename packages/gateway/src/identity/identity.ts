@@ -48,6 +48,8 @@ export class Identity implements TokenAuthority {
   readonly #active = new Map<string, ActiveOwner>()
   readonly #verified = new VerifiedTokens()
   #resource: ProtectedResource | undefined
+  /** Issuers whose tokens are exchanged for those of a server. */
+  #exchanged: ReadonlySet<string> = new Set()
   #roles: Roles
   #tokens = new Map<string, NamedToken>()
   /** By the id of a named token: its last use that is not saved yet. */
@@ -71,7 +73,14 @@ export class Identity implements TokenAuthority {
     return this.#resource
   }
 
+  /** The identity providers whose users may be let in. */
+  get issuers(): readonly string[] {
+    return this.#verified.issuers
+  }
+
   #configure(config: GatewayConfig): void {
+    const servers = Object.values(config.userLogins?.servers ?? {})
+    this.#exchanged = new Set(servers.flatMap(({ exchange }) => exchange?.issuer ?? []))
     this.#resource = protectedResource(config)
     this.#verified.configure(config)
   }
@@ -173,12 +182,12 @@ export class Identity implements TokenAuthority {
 
   /**
    * A user of an identity provider. The roles are part of the owner: after a change of groups the user's sessions of before are
-   * unknown, and no request of the one kind can use a session of the other.
+   * unknown, and no request of the one kind can use a session of the other. So are the scopes, where the token is exchanged.
    */
-  #user({ issuer, subject, name, groups, email, expires }: VerifiedUser): Resolution {
+  #user({ issuer, subject, name, groups, email, scopes, expires }: VerifiedUser): Resolution {
     if (!this.#verified.accepts(issuer))
       return { status: 401, message: 'The issuer of this token is not accepted.' }
-    const key = ownerOf('user', issuer, subject)
+    const key = userKey(issuer, subject)
     if (this.#withdrawn.has(key)) return WITHDRAWN
     const roles = this.#roles.ofGroups(groups)
     if (roles.length === 0 && !this.#roles.isEmpty)
@@ -186,11 +195,12 @@ export class Identity implements TokenAuthority {
         status: 403,
         message: 'None of your groups has a role at this gateway. Ask its operator for one.',
       }
+    const scoped = this.#exchanged.has(issuer) ? { scopes: [...new Set(scopes)].sort() } : undefined
     return {
-      owner: ownerOf('user', issuer, subject, ...roles),
+      owner: ownerOf('user', issuer, subject, ...roles, ...(scoped ? [JSON.stringify(scoped)] : [])),
       exposure: this.#roles.exposure(roles),
       narrow: true,
-      user: { key, name, roles, issuer, subject, ...(email !== undefined && { email }) },
+      user: { key, name, roles, issuer, subject, ...(email !== undefined && { email }), ...scoped },
       expires,
     }
   }
@@ -237,6 +247,11 @@ export class Identity implements TokenAuthority {
 /** By which the user of a named token is counted, and withdrawn. */
 export function tokenUserKey({ id }: Pick<NamedToken, 'id'>): string {
   return ownerOf('token', id)
+}
+
+/** The same for a user of an identity provider. */
+export function userKey(issuer: string, subject: string): string {
+  return ownerOf('user', issuer, subject)
 }
 
 export function ownerOf(...parts: readonly string[]): string {

@@ -36,6 +36,7 @@ describe('a token', () => {
       subject: 'ada',
       name: 'ada',
       groups: ['eng'],
+      scopes: [],
       expires: (exp + 30) * 1000,
     })
     expect(await verdict({ exp }, { clockSkewSeconds: 0 })).toMatchObject({ expires: exp * 1000 })

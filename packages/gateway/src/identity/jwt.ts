@@ -35,6 +35,7 @@ export interface VerifiedUser {
   readonly name: string
   readonly groups: readonly string[]
   readonly email?: string
+  readonly scopes: readonly string[]
   /** Milliseconds since the epoch, with the clocks' difference added. */
   readonly expires: number
 }
@@ -99,6 +100,7 @@ export class JwtVerifier {
       name: name.slice(0, 256),
       groups: strings(claimAt(payload, groupsClaim)),
       ...emailOf(payload),
+      scopes: granted,
       expires: (exp + skew) * 1000,
     }
   }

@@ -34,6 +34,10 @@ export class VerifiedTokens {
     )
   }
 
+  get issuers(): readonly string[] {
+    return [...this.#verifiers.keys()]
+  }
+
   accepts(issuer: string): boolean {
     return this.#verifiers.has(issuer)
   }

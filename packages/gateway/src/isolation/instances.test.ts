@@ -20,6 +20,7 @@ import { InstanceLeases } from '../replicas/instance-leases.ts'
 import { Replicas } from '../replicas/replicas.ts'
 import { KeyRing } from '../sealing/key-ring.ts'
 import { MemoryStore } from '../store/memory-store.ts'
+import { defaultIsolation } from './default-isolation.ts'
 import { Instances } from './instances.ts'
 
 const PLAIN = fileURLToPath(new URL('../../../../test/support/gateway-server.mjs', import.meta.url))
@@ -44,6 +45,28 @@ function isRunning(pid: number): boolean {
     return false
   }
 }
+
+describe('a server of which nothing is said', () => {
+  const command = (...args: string[]) => ({ type: 'stdio', command: 'npx', args, env: {} }) as const
+  it.each([
+    ['a browser', command('@playwright/mcp'), 'user'],
+    ['a terminal', command('desktop-commander'), 'user'],
+    ['an entry for one session', { ...command('notes'), share: 'session' }, 'user'],
+    ['an entry for one person', { ...command('notes'), share: 'user' }, 'shared'],
+    ['another command', command('notes'), 'shared'],
+    ['a remote browser', { type: 'http', url: 'https://browser.example', headers: {} }, 'shared'],
+  ] as const)('(%s) is shared only where nothing is known to be kept', (_, entry, kind) => {
+    expect(defaultIsolation({ entry: entry as never })).toBe(kind)
+  })
+
+  it("is each user's own when it keeps something, and shared when the operator says so", async () => {
+    const browser = () => stdio('one', [PLAIN, '--browser'])
+    const own = await served(await makeGateway([browser()], { isolation: {} }))
+    expect(await pidOf(own.url, 0)).not.toBe(await pidOf(own.url, 1))
+    const shared = await served(await makeGateway([browser()], { isolation: { servers: { one: 'shared' } } }))
+    expect(await pidOf(shared.url, 0)).toBe(await pidOf(shared.url, 1))
+  })
+})
 
 describe('isolation', () => {
   it('gives every user a process of its own, the same at the next call', async () => {

@@ -1,9 +1,16 @@
 // instances.ts: servers that each user, or each session, has for itself: a connection, and for a stdio server a process, that no other
 // one reaches. They start with the first call, stop when they are not used, and there is a limit to how many run.
-import { type Connection, IoError, type LocalBoard, PermissionDenied } from '@plugboard/core'
+import {
+  type ConfiguredServer,
+  type Connection,
+  IoError,
+  type LocalBoard,
+  PermissionDenied,
+} from '@plugboard/core'
 import type { User } from '../access/access.ts'
 import type { Client } from '../client-request.ts'
 import type { IsolationConfig, IsolationKind } from '../config/schema.ts'
+import { defaultIsolation } from './default-isolation.ts'
 import type { Leases } from './leases.ts'
 
 const IDLE_MINUTES = 15
@@ -49,21 +56,25 @@ export interface InstanceSharing {
   readonly logins?: InstanceLogins | undefined
 }
 
+/** `user`: the one whose login the instance has, where it has one. */
+type Heard = (key: string, server: string, method: string, params: unknown, user?: string) => void
+
 export class Instances {
   readonly #board: LocalBoard
   readonly #logins: InstanceLogins | undefined
-  readonly #heard: (key: string, server: string, method: string, params: unknown) => void
+  readonly #heard: Heard
   readonly #instances = new Map<string, Instance>()
   readonly #leases: Leases | undefined
   readonly #sweep: NodeJS.Timeout
   readonly #stop: () => void
+  readonly #defaults = new WeakMap<ConfiguredServer, IsolationKind>()
   #config: IsolationConfig
 
   /** `heard` gets what the servers notify. */
   constructor(
     board: LocalBoard,
     config: IsolationConfig,
-    heard: (key: string, server: string, method: string, params: unknown) => void,
+    heard: Heard,
     { leases, logins }: InstanceSharing = {},
   ) {
     this.#board = board
@@ -88,7 +99,15 @@ export class Instances {
 
   kindOf(server: string): IsolationKind {
     if (this.#logins?.serves(server)) return 'user'
-    return this.#config.servers?.[server] ?? 'shared'
+    return this.#config.servers?.[server] ?? this.#default(server)
+  }
+
+  #default(server: string): IsolationKind {
+    const configured = this.#board.link.configured(server)
+    if (!configured) return 'shared'
+    const known = this.#defaults.get(configured) ?? defaultIsolation(configured)
+    this.#defaults.set(configured, known)
+    return known
   }
 
   /** The connection of a key, as far as one is open. */
@@ -177,7 +196,7 @@ export class Instances {
     const connection = this.#board.link.instance(
       server,
       key,
-      (method, params) => this.#heard(key, server, method, params),
+      (method, params) => this.#heard(key, server, method, params, login && user),
       login,
     )
     const { owner } = client

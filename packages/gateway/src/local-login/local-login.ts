@@ -7,6 +7,7 @@ import type { Host } from '@plugboard/core/host'
 import { printable } from '@plugboard/core/text/strip-controls'
 import type { IssuerConfig } from '../config/schema.ts'
 import { resourceOf } from '../identity/protected-resource.ts'
+import { MemoryStore } from '../store/memory-store.ts'
 import { LoginCodes } from './login-codes.ts'
 import { loginPage, messagePage, PAGE_HEADERS } from './login-page.ts'
 import { LoginStore } from './login-store.ts'
@@ -18,6 +19,10 @@ const SCOPE = 'mcp'
 const MINUTE = 60
 const DAY = 24 * 60 * MINUTE
 const FORM_BYTES = 4096
+/** A client that registers says a name and a few addresses. */
+const REGISTRATION_BYTES = 8192
+/** Logins that one address may begin, clients that it may register: so many at once, then one every ten seconds. */
+const STARTS = { perSecond: 0.1, burst: 30 }
 const INTERACTION = new RegExp(`^${PATH}/interaction/([\\w-]{1,64})$`)
 const METADATA = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(\/.*)?$/
 
@@ -47,6 +52,7 @@ export class LocalLogin {
   readonly #answer: (req: IncomingMessage, res: ServerResponse) => void
   readonly #store: LoginStore
   readonly #codes: LoginCodes
+  readonly #starts: MemoryStore
 
   static async open(options: LocalLoginOptions): Promise<LocalLogin> {
     const { Provider, InvalidTarget } = await loadOidcProvider()
@@ -61,6 +67,7 @@ export class LocalLogin {
     this.#provider = provider
     this.#store = store
     this.#codes = new LoginCodes(() => options.host.now())
+    this.#starts = new MemoryStore(() => options.host.now())
     // What a proxy would say is written into each request by `claim`, whatever the client sent.
     provider.proxy = true
     this.#answer = provider.callback()
@@ -78,12 +85,29 @@ export class LocalLogin {
     }
     if (path !== PATH && !path.startsWith(`${PATH}/`)) return false
     if (INTERACTION.test(path)) void this.#interact(req, res).catch(() => failed(res))
-    else this.#pass(req, res, withScope(url.slice(PATH.length) || '/'))
+    else void this.#admit(req, res, path, withScope(url.slice(PATH.length) || '/'))
     return true
   }
 
-  close(): Promise<void> {
-    return this.#store.flush()
+  /** What begins something is counted by the address that it comes from, so that one address leaves room for others. */
+  async #admit(req: IncomingMessage, res: ServerResponse, path: string, url: string): Promise<void> {
+    const registers = path === `${PATH}/reg` && req.method === 'POST'
+    const length = Number(req.headers['content-length'] ?? Number.NaN)
+    if (registers && !(length <= REGISTRATION_BYTES))
+      return tooMuch(res, 413, `A registration says its length, of at most ${REGISTRATION_BYTES} bytes.`)
+    if (registers || path === `${PATH}/auth`) {
+      const decision = await this.#starts.take(addressOf(req), STARTS)
+      if (!decision.ok) {
+        res.setHeader('Retry-After', Math.ceil(decision.retryMs / 1000))
+        return tooMuch(res, 429, 'Too many logins were begun from this address. Try again in a moment.')
+      }
+    }
+    this.#pass(req, res, url)
+  }
+
+  async close(): Promise<void> {
+    await this.#starts.close()
+    await this.#store.flush()
   }
 
   #pass(req: IncomingMessage, res: ServerResponse, url: string): void {
@@ -114,10 +138,11 @@ export class LocalLogin {
     const name = printable((await this.#provider.Client.find(clientId))?.clientName ?? clientId).slice(0, 80)
     const goesTo = originOf(params['redirect_uri'])
     if (req.method !== 'POST') {
-      const code = this.#codes.start(uid)
-      if (code !== undefined)
+      const started = this.#codes.start(uid, addressOf(req))
+      if (started === 'busy') return page(res, 429, messagePage(BUSY))
+      if (started !== 'known')
         this.#options.tell(
-          `Login: ${JSON.stringify(name)} wants to use this gateway, and goes to ${goesTo}. If you started that, its code is ${code} (five minutes).`,
+          `Login: ${JSON.stringify(name)} wants to use this gateway, and goes to ${goesTo}. If you started that, its code is ${started.code} (five minutes).`,
         )
       return page(res, 200, loginPage({ client: name, goesTo }))
     }
@@ -143,6 +168,7 @@ export class LocalLogin {
   }
 }
 
+const BUSY = 'Too many logins of this address wait for their code. Finish one, or try again in five minutes.'
 const OVER = 'This login is over, or was tried too often. Start again in your client.'
 
 function configuration(
@@ -239,6 +265,23 @@ async function body(req: IncomingMessage): Promise<string> {
     if (text.length > FORM_BYTES) throw new Error('too long')
   }
   return text
+}
+
+function tooMuch(res: ServerResponse, status: number, description: string): void {
+  res.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  })
+  res.end(JSON.stringify({ error: 'invalid_request', error_description: description }))
+}
+
+/** By which requests are told apart; of IPv6 the network, which is one customer's. */
+function addressOf({ socket }: IncomingMessage): string {
+  const address = socket.remoteAddress ?? ''
+  return address.includes(':') && !address.startsWith('::ffff:')
+    ? address.split(':').slice(0, 4).join(':')
+    : address
 }
 
 function page(res: ServerResponse, status: number, html: string): void {

@@ -1,19 +1,26 @@
 // login-store.ts: what the local login has to remember: its keys, registered clients, grants and refresh tokens in a file of the user,
-// and the steps of a login in memory. There is a limit to each kind: anybody who reaches the address can register a client.
+// and the steps of a login in memory. Anybody who reaches the address can register a client: one that its user has not let in is kept in
+// memory, for a while, and never takes the place of one that was.
 import { randomBytes } from 'node:crypto'
 import { readTextFile, writeFileAtomic } from '@plugboard/core/files'
 import { isObject, type Json } from '@plugboard/core/json'
 import { exportJWK, generateKeyPair } from 'jose'
 
 const FILE_BYTES = 16 * 1024 * 1024
-/** Of each kind; the oldest leave. */
+/** Of each kind; what matters least leaves first, and of that the oldest. */
 const MOST = 1000
+/** How long a client that registered has until its user lets it in. */
+const UNAPPROVED_MS = 60 * 60_000
+/** And how long it stays after its user did that last. */
+const APPROVED_MS = 180 * 24 * 60 * 60_000
 const KEPT: ReadonlySet<string> = new Set(['Client', 'Grant', 'RefreshToken'])
 
 interface Entry {
   readonly payload: Json
   /** Milliseconds since the epoch; none for ever. */
   readonly until?: number
+  /** A client that its user has not let in. */
+  readonly isUnapproved?: true
 }
 
 /** What is in the file. */
@@ -68,9 +75,17 @@ export class LoginStore {
     return {
       upsert: async (id: string, payload: Json, seconds?: number) => {
         all.delete(id)
-        all.set(id, { payload, ...(seconds !== undefined && { until: this.#now() + seconds * 1000 }) })
-        this.#makeRoom(all)
-        changed()
+        const isUnapproved = kind === 'Client'
+        const lifeMs = isUnapproved ? UNAPPROVED_MS : seconds && seconds * 1000
+        all.set(id, {
+          payload,
+          ...(lifeMs !== undefined && { until: this.#now() + lifeMs }),
+          ...(isUnapproved && { isUnapproved }),
+        })
+        if (kind === 'Grant') this.#approve(payload['clientId'])
+        this.#makeRoom(kind, all)
+        // A registration alone is not worth a file.
+        if (!isUnapproved) changed()
       },
       find: async (id: string) => live(id)?.payload,
       findByUid: async (uid: string) => findBy('uid', uid),
@@ -97,11 +112,22 @@ export class LoginStore {
     await this.#saving
   }
 
-  #makeRoom(all: Map<string, Entry>): void {
+  #makeRoom(kind: string, all: Map<string, Entry>): void {
     if (all.size <= MOST) return
     for (const [id, { until }] of all) if (until !== undefined && until <= this.#now()) all.delete(id)
+    if (all.size <= MOST) return
+    // A client that was not let in, a refresh token that was used: they are worth less than any other.
+    const [least] = [...all].find(([, entry]) => isSpent(kind, entry)) ?? []
     const [oldest] = all.keys()
-    if (all.size > MOST && oldest !== undefined) all.delete(oldest)
+    const leaves = least ?? oldest
+    if (leaves !== undefined) all.delete(leaves)
+  }
+
+  /** Its user has let the client in: it stays as long as it is used now and then. */
+  #approve(id: unknown): void {
+    const clients = this.#entries.get('Client')
+    const entry = typeof id === 'string' ? clients?.get(id) : undefined
+    if (entry) clients?.set(String(id), { payload: entry.payload, until: this.#now() + APPROVED_MS })
   }
 
   #changed(): void {
@@ -114,16 +140,23 @@ export class LoginStore {
   async #save(): Promise<void> {
     while (this.#isDirty) {
       this.#isDirty = false
+      const isKept = ({ until, isUnapproved }: Entry) =>
+        !isUnapproved && (until === undefined || until > this.#now())
       const entries = Object.fromEntries(
         [...this.#entries]
           .filter(([kind]) => KEPT.has(kind))
-          .map(([kind, all]) => [kind, Object.fromEntries(all)]),
+          .map(([kind, all]) => [kind, Object.fromEntries([...all].filter(([, one]) => isKept(one)))]),
       )
       const saved: Saved = { jwk: this.jwk, cookieKey: this.cookieKey, entries }
       const options = { mode: 0o600, forceMode: true, dirMode: 0o700 } as const
       await writeFileAtomic(this.#path, JSON.stringify(saved), options).catch(this.#lost)
     }
   }
+}
+
+/** A client that waits for its user, or a refresh token that was used. */
+function isSpent(kind: string, { payload, isUnapproved }: Entry): boolean {
+  return isUnapproved === true || (kind === 'RefreshToken' && payload['consumed'] !== undefined)
 }
 
 async function fresh(): Promise<Saved> {

@@ -39,7 +39,7 @@ export interface CallObservation {
   readonly replicas?: { readonly id: string } | undefined
 }
 
-interface Call {
+export interface ObservedCall {
   readonly method: string
   readonly server: string
   /** Or the prompt, or the resource. */
@@ -52,7 +52,7 @@ interface Call {
 
 export function observed<T extends Readonly<Json>>(
   on: CallObservation,
-  call: Call,
+  call: ObservedCall,
   work: () => Promise<T>,
 ): Promise<T> {
   const started = performance.now()
@@ -68,15 +68,18 @@ export function observed<T extends Readonly<Json>>(
     on.drains.leave(server)
     return refused(on, call, started, error)
   }
-  const result = on.callLimits ? withinLimits(on.callLimits, call, work) : work()
+  const admitted: { leave?: (() => void) | undefined } = {}
+  const result = on.callLimits ? withinLimits(on.callLimits, call, work, admitted) : work()
   return result.then(
     (answer) => {
+      admitted.leave?.()
       on.drains.leave(server)
       on.circuits.succeeded(instance)
       ended(on, call, started, answer['isError'] === true ? 'tool_error' : 'ok')
       return answer
     },
     (error: unknown) => {
+      admitted.leave?.()
       on.drains.leave(server)
       on.circuits.failed(instance, error)
       if (error instanceof RateLimited && error.budgets.length > 0) call.request.tellBudget?.(error.budgets)
@@ -88,33 +91,36 @@ export function observed<T extends Readonly<Json>>(
 }
 
 /** A call that was not tried. */
-function refused(on: CallObservation, call: Call, started: number, error: unknown): Promise<never> {
+function refused(on: CallObservation, call: ObservedCall, started: number, error: unknown): Promise<never> {
   ended(on, call, started, 'gateway_error', codeOf(error))
   return Promise.reject(error)
 }
 
-/** Most calls are let in without a wait: their count was taken from the store before. */
-function withinLimits<T>(limits: CallLimits, call: Call, work: () => Promise<T>): Promise<T> {
-  const { client } = call.request
+/** Most calls are let in without a wait: their count was taken from the store before. `admitted` gets what counts their end. */
+function withinLimits<T>(
+  limits: CallLimits,
+  call: ObservedCall,
+  work: () => Promise<T>,
+  admitted: { leave?: (() => void) | undefined },
+): Promise<T> {
+  const { request } = call
   let entered: Admission | Promise<Admission>
   try {
-    entered = limits.enter(client, call.server, call.tool)
+    entered = limits.enter(request.client, call.server, call.tool)
   } catch (error) {
     return Promise.reject(error)
   }
-  return entered instanceof Promise
-    ? entered.then((admission) => admitted(admission, call, work))
-    : admitted(entered, call, work)
-}
-
-function admitted<T>({ leave, budgets }: Admission, { request }: Call, work: () => Promise<T>): Promise<T> {
-  if (budgets.length > 0) request.tellBudget?.(budgets)
-  return leave ? work().finally(leave) : work()
+  const go = ({ leave, budgets }: Admission) => {
+    admitted.leave = leave
+    if (budgets.length > 0) request.tellBudget?.(budgets)
+    return work()
+  }
+  return entered instanceof Promise ? entered.then(go) : go(entered)
 }
 
 function ended(
   on: CallObservation,
-  call: Call,
+  call: ObservedCall,
   started: number,
   outcome: CallOutcome,
   code?: string | number,
@@ -126,7 +132,7 @@ function ended(
 
 function entryOf(
   { replicas }: CallObservation,
-  { method, server, tool, request, params }: Call,
+  { method, server, tool, request, params }: ObservedCall,
   ms: number,
   outcome: CallOutcome,
   code: string | number | undefined,

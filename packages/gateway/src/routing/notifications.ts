@@ -23,6 +23,8 @@ export interface Interest {
 export interface Listener {
   /** Events on servers that the client does not see are not sent to it. */
   readonly exposure: Exposure
+  /** The key of its user, where it has one. */
+  readonly user?: string | undefined
   readonly interest: Interest
   notify(method: string, params: Json): void
 }
@@ -56,6 +58,8 @@ const SETTLE_MS = 50
 /** Several replicas hear of the same change from one server: changes within this time are passed on together. */
 const DOUBLE_MS = 50
 
+const LIST_CHANGED = /^notifications\/\w+\/list_changed$/
+
 export class NotificationHub {
   readonly #board: LocalBoard
   readonly #router: ServerRequestRouter
@@ -67,6 +71,7 @@ export class NotificationHub {
   /** What changed in the last moment. */
   readonly #changes = new Map<Shown | 'status', Changes>()
   #settling: NodeJS.Timeout | undefined
+  readonly #usersChanged = new Set<string>()
   /** Changes that came from another replica. */
   readonly #elsewhere = new Set<string>()
   /** Set where there are other replicas. */
@@ -164,6 +169,22 @@ export class NotificationHub {
   listChanged(shown: Shown, server?: string, tools?: readonly string[]): void {
     this.#elsewhere.delete(changeKey(shown, server))
     this.#changed(shown, server, tools)
+  }
+
+  /** What one user sees besides what all see is different now: after a login, or when a server of the user says so. */
+  userListsChanged(user: string): void {
+    if (this.#usersChanged.size === 0) setTimeout(() => this.#tellUsers(), SETTLE_MS).unref()
+    this.#usersChanged.add(user)
+  }
+
+  #tellUsers(): void {
+    const users = new Set(this.#usersChanged)
+    this.#usersChanged.clear()
+    for (const { user, interest, notify } of [...this.#listeners]) {
+      if (user === undefined || !users.has(user)) continue
+      for (const what of ['tools', 'resources', 'prompts'] as const)
+        if (interest[what]) notify(`notifications/${what}/list_changed`, {})
+    }
   }
 
   /** A client wants log messages from this level on; legacy servers send the lowest level that a client wants. */
@@ -305,8 +326,9 @@ export class NotificationHub {
   }
 
   /** A server that one user has for itself tells something; `key` names that instance. */
-  heardFrom(key: string, server: string, method: string, params: unknown): void {
-    this.#notified(server, method, params, key)
+  heardFrom(key: string, server: string, method: string, params: unknown, user?: string): void {
+    if (!LIST_CHANGED.test(method)) this.#notified(server, method, params, key)
+    else if (user !== undefined) this.userListsChanged(user)
   }
 
   #notified(server: string, method: string, params: unknown, key = server): void {

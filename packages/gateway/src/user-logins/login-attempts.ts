@@ -1,6 +1,7 @@
 // login-attempts.ts: logins that users have begun: the sealed link that a user is sent, the state that travels to the authorization
 // server and back, and whether a login is finished. Any replica can take the next step; each step counts once.
 import { createHash, randomBytes } from 'node:crypto'
+import { InvalidInput } from '@plugboard/core'
 import type { PendingLogin } from '@plugboard/core/auth'
 import type { User } from '../access/access.ts'
 import { isObject, type Json } from '../json-rpc.ts'
@@ -8,6 +9,9 @@ import type { KeyRing } from '../sealing/key-ring.ts'
 import type { Store } from '../store/store.ts'
 
 const POLL_MS = 1000
+/** Of one attempt; each is kept until the attempt ends, and asks the server's authorization server. */
+const VISITS = 20
+const UNANSWERED_MS = 24 * 60 * 60 * 1000
 
 /** What the server's challenge required. */
 export interface LoginChallenge {
@@ -71,6 +75,10 @@ export class LoginAttempts {
   ): Promise<void> {
     const id = randomBytes(16).toString('base64url')
     const { until } = attempt
+    if ((await this.#store.increment(`login-visits:${attempt.id}`, 1, this.#left(until))) > VISITS)
+      throw new InvalidInput('This address was used too often.', {
+        hint: 'Make the call again in your client to get a new one.',
+      })
     const { step, pending } = await visit(this.#keys.seal('user-login-state', { id, until }))
     const kept = this.#keys.seal('user-login-visit', {
       id,
@@ -99,6 +107,19 @@ export class LoginAttempts {
     if (!attempt) return undefined
     // It was sealed here or by a process that shares our keys.
     return { attempt, step: visit.step as LoginVisit['step'], pending: visit.pending as PendingLogin }
+  }
+
+  /** Counts visits from which no login came, by the place that they go to. */
+  async departed(place: string): Promise<void> {
+    await this.#store.increment(unansweredKey(place), 1, UNANSWERED_MS)
+  }
+
+  async answered(place: string): Promise<void> {
+    await this.#store.delete(unansweredKey(place))
+  }
+
+  async unanswered(place: string): Promise<number> {
+    return Number((await this.#store.get(unansweredKey(place))) ?? 0)
   }
 
   async finish({ id, until }: LoginAttempt, outcome: LoginOutcome): Promise<void> {
@@ -182,4 +203,5 @@ function digest(cookie: string): string {
 }
 
 const visitKey = (id: string) => `login-visit:${id}`
+const unansweredKey = (place: string) => `login-unanswered:${digest(place)}`
 const outcomeKey = (id: string) => `login-outcome:${id}`

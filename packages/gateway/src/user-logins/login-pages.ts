@@ -41,17 +41,15 @@ export function startUrl(publicUrl: string, ticket: string): string {
 
 export class LoginPages {
   readonly #steps: LoginSteps
-  readonly #path: string
   readonly #isSecure: boolean
   readonly #cookieName: string
 
   constructor({ publicUrl, steps }: LoginPagesOptions) {
-    const { pathname, protocol } = new URL(publicUrl)
+    const { protocol } = new URL(publicUrl)
     this.#steps = steps
-    this.#path = `${pathname.replace(/\/$/, '')}${LOGIN_PATH}`
     this.#isSecure = protocol === 'https:'
-    // The prefix makes browsers refuse the cookie from plain http.
-    this.#cookieName = this.#isSecure ? '__Secure-plugboard-login' : 'plugboard-login'
+    // With this prefix a browser takes the cookie from this host alone, over https: no other host of the domain can set it.
+    this.#cookieName = this.#isSecure ? '__Host-plugboard-login' : 'plugboard-login'
   }
 
   /** Whether the path is one of these pages. */
@@ -89,7 +87,7 @@ export class LoginPages {
     const secure = this.#isSecure ? '; Secure' : ''
     res.setHeader(
       'Set-Cookie',
-      `${this.#cookieName}=${cookie}; Path=${this.#path}; HttpOnly; SameSite=Lax; Max-Age=3600${secure}`,
+      `${this.#cookieName}=${cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600${secure}`,
     )
     send(res, page, cookie)
   }

@@ -2,6 +2,7 @@
 // visit at the authorization server, and its end. login-pages.ts draws the pages.
 import { isPlugboardError } from '@plugboard/core'
 import {
+  AuthRefused,
   beginIdentityCheck,
   beginWebLogin,
   type ClientIdentity,
@@ -13,6 +14,7 @@ import {
   type XaaSettings,
 } from '@plugboard/core/auth'
 import { visible } from '@plugboard/core/text/escape-controls'
+import type { User } from '../access/access.ts'
 import { isObject } from '../json-rpc.ts'
 import type { LoginAttempt, LoginVisit } from './login-attempts.ts'
 import { callbackUrl, type LoginPage, LoginPages, type LoginSteps } from './login-pages.ts'
@@ -20,6 +22,9 @@ import type { UserLogins } from './user-logins.ts'
 
 const CLIENTS = 'login-clients'
 const CLIENT_LIFE_MS = 90 * 24 * 60 * 60 * 1000
+/** After so many visits in a row from which no login came, a registration that is older than this is made anew. */
+const UNANSWERED = 10
+const DOUBTED_MS = 60 * 60 * 1000
 
 const EXPIRED: LoginPage = {
   status: 410,
@@ -80,11 +85,21 @@ function askPage({ server, user }: LoginAttempt, ticket: string, gateway: string
     status: 200,
     title: `Log in to "${shown}" for ${name}`,
     lines: [
+      whoIs(user),
       `The user ${name} of the gateway ${gateway} will be able to use what you log in with on the next page.`,
       `Go on only if you are ${name} and your own client gave you this address. If another person sent it to you, close this page: that person would get access to your account.`,
     ],
     form: { ticket, button: `I am ${name}: log in to ${shown}` },
   }
+}
+
+/** Several users can have one name: what else is known of the user tells them apart. */
+function whoIs({ name, email, issuer, subject, key }: User): string {
+  const known =
+    issuer === undefined || subject === undefined
+      ? [`the token with the key ${key.slice(0, 12)}`]
+      : [...(email === undefined ? [] : [visible(email)]), `${visible(subject)} at ${visible(issuer)}`]
+  return `This login is for the user ${visible(name)}: ${known.join(', ')}.`
 }
 
 /** The identity provider that can say who the user of this browser is. Single sign-on at the same provider says it itself. */
@@ -131,6 +146,7 @@ async function departToLogin(logins: UserLogins, attempt: LoginAttempt, cookie: 
   // Another replica may have got the challenge.
   if (attempt.challenge) await rememberNeedsAuth(server, context, attempt.challenge)
   const known = await knownClient(logins, place)
+  await logins.attempts.departed(place)
   let url = ''
   await logins.attempts.depart(attempt, cookie, async (state) => {
     const begun = await beginWebLogin(server, context, { redirectUri, state }, known)
@@ -161,13 +177,16 @@ async function arrived(
     await finishIdentityCheck(server, context, check, pending, answer, state, expected)
     return await departToLogin(logins, attempt, cookie)
   }
+  const place = `${serverKey(server)} ${pending.redirectUri}`
   try {
     await finishWebLogin(server, context, pending, answer, state, expected)
   } catch (error) {
-    // A registration that the server forgot is made anew next time.
-    await forgetClient(logins, `${serverKey(server)} ${pending.redirectUri}`)
+    // A registration that the server forgot is made anew next time. Only the server's own word counts: what comes with the
+    // browser, any user can write, and one registration serves all.
+    if (error instanceof AuthRefused && error.refusal === 'client-refused') await forgetClient(logins, place)
     throw error
   }
+  await logins.attempts.answered(place)
   await logins.attempts.finish(attempt, { ok: true })
   await logins.changed(attempt)
   const [name, shown] = [visible(attempt.user.name), visible(attempt.server)]
@@ -206,13 +225,18 @@ async function knownClient(logins: UserLogins, place: string) {
   const text = (await logins.fields.fields(CLIENTS)).get(place)
   const value = logins.options.loginKeys.open(`login-client\n${place}`, text)
   if (!isObject(value) || typeof value.issuer !== 'string' || !isObject(value.client)) return undefined
+  // Some servers show a page of their own for a client that they forgot, and send no browser back.
+  const isOld = logins.options.host.now() - Number(value.at ?? 0) > DOUBTED_MS
+  if (isOld && (await logins.attempts.unanswered(place)) >= UNANSWERED) return undefined
   // It was sealed here or by a process that shares our keys.
   return { issuer: value.issuer, client: value.client as unknown as ClientIdentity }
 }
 
 async function keepClient(logins: UserLogins, place: string, issuer: string, client: ClientIdentity) {
-  const sealed = logins.options.loginKeys.seal(`login-client\n${place}`, { issuer, client })
+  const at = logins.options.host.now()
+  const sealed = logins.options.loginKeys.seal(`login-client\n${place}`, { issuer, client, at })
   await logins.fields.setField(CLIENTS, place, sealed, CLIENT_LIFE_MS)
+  await logins.attempts.answered(place)
 }
 
 async function forgetClient(logins: UserLogins, place: string): Promise<void> {

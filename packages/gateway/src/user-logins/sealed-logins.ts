@@ -14,13 +14,24 @@ export interface LoginInfo {
   readonly user: string
   /** Of the user. */
   readonly key: string
+  /** `*` for a session at the identity provider, which serves every server with single sign-on. */
   readonly server: string
   readonly issuer: string
-  readonly obtained: number
+  readonly obtained?: number
   /** Of the access token. */
   readonly expires?: number
   readonly renewable: boolean
 }
+
+/** The same with what tells several logins of one user at one server apart. */
+export interface StoredLogin extends LoginInfo {
+  readonly variant: string
+  /** It came from the session at the identity provider. */
+  readonly bySignOn: boolean
+}
+
+/** Names the session at the identity provider where servers are named. */
+export const SIGN_ON = '*'
 
 export class SealedLogins {
   readonly #store: FieldStore
@@ -31,25 +42,32 @@ export class SealedLogins {
     this.#keys = keys
   }
 
-  /** The vault of one user. Secrets of the program itself, such as those of its OAuth clients, come from `own`. */
-  vault(user: { readonly key: string; readonly name: string }, own: Vault): Vault {
+  /**
+   * The vault of one user. Secrets of the program itself, such as those of its OAuth clients, come from `own`. What one variant
+   * keeps, another does not see.
+   */
+  vault(user: { readonly key: string; readonly name: string }, own: Vault, variant = ''): Vault {
     const row = rowOf(user.key)
     const isOwn = (name: string) => /^\["(?:client|shared)-secret"/.test(name)
+    const fieldOf = (name: string) => (variant === '' ? name : `${name}#${variant}`)
     return {
       kind: 'file',
-      get: async (name) =>
-        isOwn(name)
-          ? await own.get(name)
-          : this.#open(user.key, name, (await this.#store.fields(row)).get(name)),
-      set: async (name, value) => {
-        if (isOwn(name)) return await own.set(name, value)
+      get: async (given) => {
+        if (isOwn(given)) return await own.get(given)
+        const name = fieldOf(given)
+        return this.#open(user.key, name, (await this.#store.fields(row)).get(name))
+      },
+      set: async (given, value) => {
+        if (isOwn(given)) return await own.set(given, value)
+        const name = fieldOf(given)
         const sealed = this.#keys.seal(purposeOf(user.key, name), { value })
         await this.#store.setField(row, name, sealed, LIFE_MS)
         const who = this.#keys.seal(purposeOf(user.key, USERS), { name: user.name })
         await this.#store.setField(USERS, user.key, who, LIFE_MS)
       },
-      delete: async (name) => {
-        if (isOwn(name)) return await own.delete(name)
+      delete: async (given) => {
+        if (isOwn(given)) return await own.delete(given)
+        const name = fieldOf(given)
         const had = (await this.#store.fields(row)).has(name)
         if (had) await this.#store.deleteField(row, name)
         return had
@@ -73,18 +91,19 @@ export class SealedLogins {
   }
 
   async list(): Promise<readonly LoginInfo[]> {
-    const users = await this.users()
-    const all = await Promise.all(
-      users.map(async ({ key, name: user }) => {
-        const fields = await this.#store.fields(rowOf(key))
-        return [...fields].flatMap(([name, text]) => {
-          const opened = name.startsWith('["login"') ? this.#open(key, name, text) : undefined
-          const info = opened === undefined ? undefined : infoOf(opened)
-          return info ? [{ user, key, ...info }] : []
-        })
-      }),
-    )
-    return all.flat()
+    const all = await Promise.all((await this.users()).map((user) => this.of(user)))
+    return all.flat().map(({ variant: _, bySignOn: __, ...info }) => info)
+  }
+
+  /** The logins of one user. */
+  async of({ key, name: user }: { readonly key: string; readonly name: string }): Promise<StoredLogin[]> {
+    const fields = await this.#store.fields(rowOf(key))
+    return [...fields].flatMap(([name, text]) => {
+      const { parts, variant } = partsOf(name)
+      const opened = this.#open(key, name, text)
+      const info = opened === undefined ? undefined : infoOf(parts, opened)
+      return info ? [{ user, key, variant, ...info }] : []
+    })
   }
 
   /** Is there anything of the user? */
@@ -92,7 +111,7 @@ export class SealedLogins {
     return (await this.#store.fields(rowOf(key))).size > 0
   }
 
-  /** Forgets what there is of a user, or what belongs to one server. False when there was nothing. */
+  /** Forgets what there is of a user, or what belongs to one server, or the session for single sign-on. */
   async forget(key: string, server?: string): Promise<boolean> {
     const names = [...(await this.#store.fields(rowOf(key))).keys()]
     const gone = names.filter((name) => server === undefined || isOf(name, server))
@@ -102,27 +121,47 @@ export class SealedLogins {
   }
 }
 
-/** Names are those of core/auth/stored-logins.ts: the name of the server and its address come last. */
+/** Names are those of core/auth: stored-logins.ts puts the name of the server and its address last, cross-app-access.ts has `idp`. */
 function isOf(name: string, server: string): boolean {
+  const { parts } = partsOf(name)
+  return server === SIGN_ON ? parts[0] === 'idp' : parts[0] !== 'idp' && parts.at(-2) === server
+}
+
+function partsOf(name: string): { readonly parts: readonly unknown[]; readonly variant: string } {
+  const [, list = '', variant = ''] = /^(\[.*\])(?:#([\w-]+))?$/s.exec(name) ?? []
   try {
-    const parts: unknown = JSON.parse(name)
-    return Array.isArray(parts) && parts.at(-2) === server
+    const parts: unknown = JSON.parse(list)
+    return { parts: Array.isArray(parts) ? parts : [], variant }
   } catch {
     // Not a name of ours.
-    return false
+    return { parts: [], variant: '' }
   }
 }
 
-function infoOf(text: string): Omit<LoginInfo, 'user' | 'key'> | undefined {
-  const login: unknown = JSON.parse(text)
-  if (!isObject(login) || !isObject(login.tokens) || !isObject(login.as)) return undefined
+function infoOf(
+  [kind]: readonly unknown[],
+  text: string,
+): Omit<StoredLogin, 'user' | 'key' | 'variant'> | undefined {
+  const login: unknown = kind === 'login' || kind === 'idp' ? JSON.parse(text) : undefined
+  if (!isObject(login) || !isObject(login.as)) return undefined
+  const issuer = String(login.as.issuer)
+  if (kind === 'idp')
+    return {
+      server: SIGN_ON,
+      issuer,
+      ...(typeof login.idTokenEndsAt === 'number' && { expires: login.idTokenEndsAt }),
+      renewable: login.refreshToken !== undefined,
+      bySignOn: true,
+    }
+  if (!isObject(login.tokens)) return undefined
   const tokens: Json = login.tokens
   return {
     server: String(login.server),
-    issuer: String(login.as.issuer),
+    issuer,
     obtained: Number(tokens.obtainedAt),
     ...(typeof tokens.expiresAt === 'number' && { expires: tokens.expiresAt }),
     renewable: tokens.refreshToken !== undefined || login.grant !== 'authorization_code',
+    bySignOn: login.grant === 'xaa',
   }
 }
 

@@ -65,6 +65,46 @@ describe.each(['memory', 'files'] as const)('sealed logins in %s', (kind) => {
     ])
   })
 
+  it('show the session for single sign-on, which can be taken back alone', async () => {
+    const logins = new SealedLogins(open(), ring('k'))
+    const vault = logins.vault(ada, memoryVault())
+    const session = { version: 1, as: { issuer: 'https://idp' }, idToken: 'very-secret', idTokenEndsAt: 7 }
+    const name = JSON.stringify(['idp', 'https://idp', 'client'])
+    await vault.set(name, JSON.stringify({ ...session, refreshToken: 'r' }))
+    await vault.set(NAME, LOGIN)
+    const listed = (await logins.list()).find(({ server }) => server === '*')
+    const { key } = ada
+    expect(listed).toEqual({
+      user: 'ada',
+      key,
+      server: '*',
+      issuer: 'https://idp',
+      expires: 7,
+      renewable: true,
+    })
+    expect(await logins.forget(ada.key, '*')).toBe(true)
+    expect([await vault.get(name), await vault.get(NAME)]).toEqual([undefined, LOGIN])
+  })
+
+  it('of one variant are not those of another, and all of them go together', async () => {
+    const logins = new SealedLogins(open(), ring('k'))
+    const wide = logins.vault(ada, memoryVault(), 'wide')
+    const narrow = logins.vault(ada, memoryVault(), 'narrow')
+    await wide.set(NAME, LOGIN)
+    expect([await narrow.get(NAME), await logins.vault(ada, memoryVault()).get(NAME)]).toEqual([
+      undefined,
+      undefined,
+    ])
+    await narrow.set(NAME, LOGIN)
+    expect((await logins.of(ada)).map(({ variant }) => variant).sort()).toEqual(['narrow', 'wide'])
+    expect(await logins.forget(ada.key, 'notes')).toBe(true)
+    expect([await wide.get(NAME), await narrow.get(NAME), await logins.users()]).toEqual([
+      undefined,
+      undefined,
+      [],
+    ])
+  })
+
   it('open neither in the row of another user, nor under another name, nor changed, nor without their key', async () => {
     const store = open()
     await new SealedLogins(store, ring('old')).vault(ada, memoryVault()).set(NAME, LOGIN)
@@ -133,6 +173,22 @@ describe('attempts', () => {
     const arrivals = await Promise.all([1, 2, 3].map(() => attempts.arrive(state, 'cookie')))
     expect(arrivals.filter((one) => one !== undefined)).toHaveLength(1)
     expect(await attempts.arrive(state, 'cookie')).toBeUndefined()
+  })
+
+  it('have a limited number of visits', async () => {
+    const { attempts, attempt } = begin()
+    for (let n = 0; n < 20; n++) await departed(attempts, attempt)
+    await expect(departed(attempts, attempt)).rejects.toThrow('too often')
+    await departed(attempts, attempts.begin(ada, 'notes', 60_000))
+  })
+
+  it('count visits from which no login came, by their place', async () => {
+    const { attempts } = begin()
+    await attempts.departed('one')
+    await attempts.departed('one')
+    expect([await attempts.unanswered('one'), await attempts.unanswered('two')]).toEqual([2, 0])
+    await attempts.answered('one')
+    expect(await attempts.unanswered('one')).toBe(0)
   })
 
   it('are unknown under other keys, and wake those that wait', async () => {

@@ -28,12 +28,20 @@ import type { Store } from '../store/store.ts'
 import { type LoginAttempt, LoginAttempts } from './login-attempts.ts'
 import { type FieldStore, fieldFiles } from './login-files.ts'
 import { startUrl } from './login-pages.ts'
-import { type LoginInfo, SealedLogins } from './sealed-logins.ts'
+import { type LoginInfo, SealedLogins, SIGN_ON } from './sealed-logins.ts'
 import { storeLock } from './store-lock.ts'
 
 const LOGIN_MINUTES = 10
 /** Users whose context is kept; the others' are made anew. */
 const CONTEXTS = 5000
+
+/** What follows when logins change. */
+export interface LoginListener {
+  /** The login of a user, or of all, does not hold any more: their connections must end. */
+  gone(user: string | undefined, server: string | undefined): void
+  /** A login of the user was made, or failed. */
+  changed(user: string): void
+}
 
 /** How replicas hear of each other's logins. */
 export interface LoginBus {
@@ -69,7 +77,7 @@ export class UserLogins {
   readonly fields: FieldStore
   readonly #sealed: SealedLogins
   readonly #contexts = new Map<string, AuthContext>()
-  /** The last token of a user, for those that are exchanged; never kept elsewhere. */
+  /** By user and scopes: the last token, for those that are exchanged; never kept elsewhere. */
   readonly #assertions = new Map<string, string>()
   /** By user and server: a login that is under way. */
   readonly #open = new Map<string, Promise<LoginAttempt>>()
@@ -77,7 +85,7 @@ export class UserLogins {
   readonly #asking = new Map<string, Promise<Json>>()
   #config: UserLoginsConfig
   #board: LocalBoard | undefined
-  #gone: (user: string | undefined, server: string | undefined) => void = () => undefined
+  #listener: LoginListener | undefined
 
   constructor(options: UserLoginsOptions) {
     const { shared, stateDir, keys, loginKeys, host } = options
@@ -89,10 +97,9 @@ export class UserLogins {
     shared?.bus.on('login-changed', (value) => this.#heard(value))
   }
 
-  /** `gone` is told when the login of a user, or of all, does not hold any more: their connections must end. */
-  bind(board: LocalBoard, gone: (user: string | undefined, server: string | undefined) => void): void {
+  bind(board: LocalBoard, listener: LoginListener): void {
     this.#board = board
-    this.#gone = gone
+    this.#listener = listener
   }
 
   get config(): UserLoginsConfig {
@@ -103,7 +110,7 @@ export class UserLogins {
   replace(config: UserLoginsConfig): void {
     const before = this.#config.servers
     for (const server of Object.keys(before))
-      if (!isDeepStrictEqual(before[server], config.servers[server])) this.#gone(undefined, server)
+      if (!isDeepStrictEqual(before[server], config.servers[server])) this.#listener?.gone(undefined, server)
     this.#config = config
     this.#contexts.clear()
   }
@@ -133,16 +140,21 @@ export class UserLogins {
       ({ exchange }) => exchange !== undefined && exchange.issuer === user.issuer,
     )
     if (!isExchanged) return
-    this.#assertions.delete(user.key)
-    this.#assertions.set(user.key, token)
+    const of = contextKey(user, scopesOf(user))
+    this.#assertions.delete(of)
+    this.#assertions.set(of, token)
     dropOldest(this.#assertions)
   }
 
-  /** What an instance is told apart by, besides its user: another header is another connection. */
+  /** What an instance is told apart by, besides its user: another header, or a token with other scopes that is exchanged. */
   variant(server: string, user: User): string {
     const headers = this.#headers(server, user)
-    if (!headers) return ''
-    return createHash('sha256').update(JSON.stringify(headers)).digest('base64url').slice(0, 16)
+    const scopes = this.#exchanges(server) ? scopesOf(user) : ''
+    return `${headers ? digest(JSON.stringify(headers)) : ''}${scopes}`
+  }
+
+  #exchanges(server: string): boolean {
+    return this.#serverConfig(server)?.exchange !== undefined
   }
 
   instanceLogin(server: string, user: User): UserLogin {
@@ -158,7 +170,8 @@ export class UserLogins {
           hint: 'The operator of this gateway has to remove the header, or the server from "userLogins".',
         },
       )
-    const context = this.contextOf(user)
+    // A token with fewer scopes gets nothing that one with more was exchanged for.
+    const context = this.contextOf(user, this.#exchanges(server) ? scopesOf(user) : '')
     return { ...(headers && { headers }), auth: (one) => authFor(one, context) }
   }
 
@@ -177,8 +190,9 @@ export class UserLogins {
     })
   }
 
-  contextOf(user: User): AuthContext {
-    const known = this.#contexts.get(user.key)
+  contextOf(user: User, variant = ''): AuthContext {
+    const of = contextKey(user, variant)
+    const known = this.#contexts.get(of)
     if (known) return known
     const { host, stateDir, shared, operator } = this.options
     const { xaa, clientMetadataUrl } = operator.settings ?? {}
@@ -187,31 +201,30 @@ export class UserLogins {
       host,
       // For lock files, where no store is shared.
       stateDir: join(stateDir, 'user-logins', user.key.slice(0, 32)),
-      vault: this.#sealed.vault(user, operator.vault),
+      vault: this.#sealed.vault(user, operator.vault, variant),
       settings: {
         ...(xaa && { xaa }),
         ...(clientMetadataUrl !== undefined && { clientMetadataUrl }),
-        exchanges: this.#exchanges(user),
+        exchanges: this.#exchangesOf(user, of),
       },
       ...(operator.resolve && { resolve: operator.resolve }),
-      ...(shared && { lock: storeLock(shared.store, user.key) }),
+      ...(shared && { lock: storeLock(shared.store, of) }),
       needs: records,
     }
-    this.#contexts.set(user.key, context)
+    this.#contexts.set(of, context)
     dropOldest(this.#contexts)
     return context
   }
 
   /** A token goes to the issuer that it came from, and to no other. */
-  #exchanges(user: User) {
+  #exchangesOf(user: User, of: string) {
     const { env } = this.options.host
     return Object.fromEntries(
       Object.entries(this.#config.servers).flatMap(([server, { exchange }]) => {
         if (!exchange) return []
         const { clientSecretEnv, ...rest } = exchange
         const clientSecret = clientSecretEnv === undefined ? undefined : env[clientSecretEnv]
-        const subjectToken = () =>
-          exchange.issuer === user.issuer ? this.#assertions.get(user.key) : undefined
+        const subjectToken = () => (exchange.issuer === user.issuer ? this.#assertions.get(of) : undefined)
         return [[server, { ...rest, clientSecret, subjectToken }]]
       }),
     )
@@ -311,43 +324,80 @@ export class UserLogins {
   /** A login is there, or an attempt failed: those that wait for it go on, on every replica. */
   async changed({ id, user, server }: LoginAttempt): Promise<void> {
     this.#open.delete(JSON.stringify([user.key, server]))
+    this.#listener?.changed(user.key)
     await this.options.shared?.bus.tell('login-changed', { id, user: user.key, server })
   }
 
   #heard({ id, user, server, gone }: Json): void {
     if (gone === true) this.#drop(String(user), typeof server === 'string' ? server : undefined)
+    else this.#listener?.changed(String(user))
     this.#open.delete(JSON.stringify([user, server]))
     this.attempts.wake(String(id))
   }
 
   #drop(user: string, server: string | undefined): void {
-    this.#contexts.delete(user)
-    this.#gone(user, server)
+    for (const of of [...this.#contexts.keys()]) if (of.split(' ', 1)[0] === user) this.#contexts.delete(of)
+    this.#listener?.gone(user, server)
   }
 
   list(): Promise<readonly LoginInfo[]> {
     return this.#sealed.list()
   }
 
-  /** Forgets a user's login at one server, or all of them, and revokes it there where that works. False when there is none. */
-  async revoke(user: { readonly key: string; readonly name: string }, server?: string): Promise<boolean> {
-    const own = (await this.list()).filter((one) => one.key === user.key)
-    const logins = own.filter((one) => server === undefined || one.server === server)
-    const context = this.contextOf({ roles: [], ...user })
-    for (const { server: name } of logins) {
+  /** Users that have a login. */
+  users(): ReturnType<SealedLogins['users']> {
+    return this.#sealed.users()
+  }
+
+  /**
+   * Forgets a user's login at one server, or all of them, and revokes it there where that works. Undefined when there is none. With
+   * a login that came from single sign-on the session at the identity provider goes too, or it would make the next one.
+   */
+  async revoke(
+    user: { readonly key: string; readonly name: string },
+    server?: string,
+  ): Promise<{ readonly servers: readonly string[] } | undefined> {
+    const own = await this.#sealed.of(user)
+    const named = own.filter((one) => server === undefined || one.server === server)
+    const signsOn = server === SIGN_ON || named.some(({ bySignOn }) => bySignOn) || this.#signsOn(server)
+    const ended =
+      server === SIGN_ON
+        ? own.filter(({ bySignOn }) => bySignOn)
+        : own.filter((one) => named.includes(one) || (signsOn && one.server === SIGN_ON))
+    for (const { server: name, variant } of ended) {
       const configured = this.#board?.link.configured(name)
+      const context = this.contextOf({ roles: [], ...user }, variant)
       // What the server says does not matter: here the login is forgotten in any case.
       if (configured && isRemote(configured)) await logout(configured, context).catch(() => undefined)
     }
-    const forgotten = await this.#sealed.forget(user.key, server)
-    this.#drop(user.key, server)
-    await this.options.shared?.bus.tell('login-changed', {
-      user: user.key,
-      gone: true,
-      ...(server !== undefined && { server }),
-    })
-    return logins.length > 0 || forgotten
+    const servers = [...new Set(ended.map((one) => one.server))]
+    const names = server === undefined ? [undefined] : [...new Set([server, ...servers])]
+    let had = ended.length > 0
+    for (const name of names) had = (await this.#sealed.forget(user.key, name)) || had
+    const gone = server === SIGN_ON ? undefined : server
+    this.#drop(user.key, gone)
+    const news = { user: user.key, gone: true, ...(gone !== undefined && { server: gone }) }
+    await this.options.shared?.bus.tell('login-changed', news)
+    return had ? { servers } : undefined
   }
+
+  #signsOn(server: string | undefined): boolean {
+    const configured = server === undefined ? undefined : this.#board?.link.configured(server)
+    return configured !== undefined && isRemote(configured) && usesSingleSignOn(configured)
+  }
+}
+
+function contextKey({ key }: Pick<User, 'key'>, variant: string): string {
+  return variant === '' ? key : `${key} ${variant}`
+}
+
+/** Tokens of one user with other scopes are other rights. */
+function scopesOf({ scopes }: User): string {
+  return scopes === undefined ? '' : digest([...new Set(scopes)].sort().join(' '))
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16)
 }
 
 function dropOldest(map: Map<string, unknown>): void {

@@ -1,12 +1,12 @@
 // user-view.ts: what one user sees besides what all see: the lists of servers to which the user logged in. They come from the user's
 // own connections, and no other user's view is made of them.
-import type { BoundTool } from '@plugboard/core/tools'
+import { type BoundTool, NameRegistry } from '@plugboard/core/tools'
 import type { Exposure } from '../access/exposure.ts'
 import type { Json } from '../json-rpc.ts'
 import { listedPrompt, listedResource } from './definition-repair.ts'
 import { toPublic } from './resource-uris.ts'
-import type { Naming } from './tool-names.ts'
-import { type Ref, type ServedTool, servedTools, shownTools, type ToolViewOptions } from './tool-view.ts'
+import type { NamedItem, Naming } from './tool-names.ts'
+import { type Ref, servedTools, shownTools, type ToolViewOptions } from './tool-view.ts'
 import type { View } from './views.ts'
 
 /** The lists of one server, as one user's connection got them. */
@@ -64,7 +64,7 @@ export function userView(
 }
 
 /** A server of a user claims no name that a shared one has. */
-function nameFor({ server, name, unique, wanted }: ServedTool, naming: Naming, taken: Set<string>) {
+function nameFor({ server, name, unique, wanted }: NamedItem, naming: Naming, taken: Set<string>) {
   const usual = naming === 'plain' ? name : naming === 'server.tool' ? `${server}.${name}` : unique
   const shown = [wanted, usual].find((one) => one !== undefined && !taken.has(one))
   if (shown !== undefined) taken.add(shown)
@@ -79,17 +79,21 @@ function restOf(
   { naming, board }: UserViewOptions,
 ): Pick<View, 'prompts' | 'prompt' | 'resources' | 'templates' | 'counts'> {
   const visible = lists.filter(({ server }) => exposure.whole(server) && board.link.isReadable(server))
+  const others = base.prompts.filter(({ name }) => !own.has(base.prompt(String(name))?.server ?? ''))
+  const refs = visible.flatMap(({ server, prompts: items }) =>
+    items.map((item) => ({ server, tool: String(item.name), item })),
+  )
+  const uniques = new NameRegistry().update(refs)
+  // A server of a user claims no name that a shared one has.
+  const taken = new Set(others.map(({ name }) => String(name)))
   const prompts = new Map<string, Ref>()
   const promptList: Json[] = []
-  for (const { server, prompts: items } of visible)
-    for (const item of items) {
-      const name = String(item.name)
-      const shown =
-        naming === 'server.tool' ? `${server}.${name}` : naming === 'plain' ? name : `mcp__${server}__${name}`
-      if (prompts.has(shown)) continue
-      prompts.set(shown, { server, name })
-      promptList.push({ ...listedPrompt(item), name: shown })
-    }
+  for (const [at, { server, tool: name, item }] of refs.entries()) {
+    const shown = nameFor({ server, name, unique: uniques[at] ?? name }, naming, taken)
+    if (shown === undefined) continue
+    prompts.set(shown, { server, name })
+    promptList.push({ ...listedPrompt(item), name: shown })
+  }
   const addresses = (kind: 'resources' | 'templates', field: 'uri' | 'uriTemplate') =>
     visible.flatMap(({ server, [kind]: items }) =>
       items.map((item) => {
@@ -102,11 +106,13 @@ function restOf(
     return address === undefined || !own.has(address.server)
   }
   return {
-    prompts: [
-      ...base.prompts.filter(({ name }) => !own.has(base.prompt(String(name))?.server ?? '')),
-      ...promptList,
-    ],
-    prompt: (name) => prompts.get(name) ?? base.prompt(name),
+    prompts: [...others, ...promptList],
+    prompt: (name) => {
+      const known = prompts.get(name)
+      if (known) return known
+      const shared = base.prompt(name)
+      return shared && own.has(shared.server) ? undefined : shared
+    },
     resources: [...base.resources.filter(({ uri }) => isOthers(uri)), ...addresses('resources', 'uri')],
     templates: [
       ...base.templates.filter(({ uriTemplate }) => isOthers(uriTemplate)),

@@ -137,7 +137,7 @@ export class Fields {
   }
 }
 
-/** An object without the keys whose value is undefined, and without empty lists and objects. */
+/** An object without the keys whose value is undefined or an empty object. */
 export function compact(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && !isEmpty(value)),
@@ -145,6 +145,5 @@ export function compact(fields: Readonly<Record<string, unknown>>): Record<strin
 }
 
 function isEmpty(value: unknown): boolean {
-  if (Array.isArray(value)) return false
   return isObject(value) && Object.keys(value).length === 0
 }

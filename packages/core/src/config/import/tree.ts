@@ -33,11 +33,10 @@ export type Tree =
 /** JSON with comments, as a tree whose nodes know their position. */
 export function parseJsonTree(text: string): Tree {
   const clean = text.replace(/^\uFEFF/, '')
-  if (clean.trim() === '') return { kind: 'empty' }
   const deep = tooDeep(clean)
   if (deep) return deep
   const faults: JsonFault[] = []
-  const root = parseTree(clean, faults, { allowTrailingComma: true })
+  const root = parseTree(clean, faults, { allowTrailingComma: true, allowEmptyContent: true })
   const fault = faults[0]
   if (fault)
     return { kind: 'fault', reason: words(printParseErrorCode(fault.error)), ...place(clean, fault.offset) }
@@ -68,7 +67,7 @@ export function parseToml(text: string): JsonObject {
 
 /** The parser recurses for each level; a file of a million brackets would overflow the stack. */
 function tooDeep(text: string): Extract<Tree, { kind: 'fault' }> | undefined {
-  const scanner = createScanner(text, true)
+  const scanner = createScanner(text)
   let depth = 0
   // Token kinds of jsonc-parser: 1 `{`, 2 `}`, 3 `[`, 4 `]`, 17 end. Its const enum cannot be imported here.
   for (let token = scanner.scan() as number; token !== 17; token = scanner.scan()) {

@@ -139,8 +139,8 @@ const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {})
 export function entryPoint(server: JsonObject): string | undefined {
   const entry = server.entry_point
   if (typeof entry !== 'string' || entry === '' || /[\\\0]/.test(entry)) return undefined
-  if (posix.isAbsolute(entry) || win32.isAbsolute(entry) || posix.normalize(entry).startsWith('..'))
-    return undefined
+  // On Windows a path that begins with a slash is absolute too.
+  if (win32.isAbsolute(entry) || posix.normalize(entry).startsWith('..')) return undefined
   return posix.normalize(entry)
 }
 

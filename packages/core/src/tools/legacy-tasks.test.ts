@@ -1,8 +1,8 @@
 // Calls to tools that run as tasks: one call to the caller, with one time limit for all of it.
 import { describe, expect, it } from 'vitest'
+import type { LocalBoard } from '../board/local-board.ts'
 import type { BoardOptions } from '../board.ts'
 import { board, until } from '../connection/fixtures/kit.ts'
-import type { LocalBoard } from './local-board.ts'
 
 interface TaskServer {
   /** The answer to `tools/call`; a task with an id, when left out. */

@@ -8,7 +8,7 @@ import { Timeout, ToolError } from '../errors.ts'
 import type { TaskState } from '../events.ts'
 import type { Host } from '../host.ts'
 import { TASK_LIMITS } from '../limits.ts'
-import type { SendOptions } from '../tools/index.ts'
+import type { SendOptions } from './call.ts'
 
 export interface TaskOptions {
   /** What the server says of the task that a call became, at first and whenever that changes. */
