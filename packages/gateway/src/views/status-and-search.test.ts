@@ -191,26 +191,23 @@ describe('search mode', () => {
     expect(call).not.toHaveProperty('annotations')
   })
 
-  it('finds tools by words, and by the name of a server', () => {
-    expect(mode().search('send a letter')).toBe(
+  it('finds tools by words, and by the name of a server', async () => {
+    expect(await mode().search('send a letter')).toBe(
       'mcp__mail__send(to: string, kind?: "a" | "b", n?: integer | null, x?: any, y?: any): Sends a letter to a person.',
     )
-    const file = mode().search('read file', 1)
+    const file = await mode().search('read file', 1)
     expect(file).toMatch(
       /^mcp__files__read\(e\?: any, long\?: integer, six\?: 1 \| 2 \| 3 \| 4 \| 5 \| 6\): Reads a file\. x+…$/,
     )
     expect(file.split('): ')[1]).toHaveLength(201)
-    expect(mode().search(' ODD ')).toBe('mcp__Odd__one()')
-    expect(mode().search('app alone')).not.toContain('mcp__files__app(')
-    expect(mode().search('zzz')).toBe(
+    expect(await mode().search(' ODD ')).toBe('mcp__Odd__one()')
+    expect(await mode().search('app alone')).not.toContain('mcp__files__app(')
+    expect(await mode().search('zzz')).toBe(
       'No tool matches. Try other words, or the name of a server: mail, files, Odd.',
     )
-    expect(mode().search('files', 0).split('\n')).toHaveLength(1)
-    expect(
-      mode()
-        .search('a file or a letter', TOOL_LIMITS.searchResultsMost + 5)
-        .split('\n').length,
-    ).toBeGreaterThan(1)
+    expect((await mode().search('files', 0)).split('\n')).toHaveLength(1)
+    const most = await mode().search('a file or a letter', TOOL_LIMITS.searchResultsMost + 5)
+    expect(most.split('\n').length).toBeGreaterThan(1)
     expect(mode().similar('mail_send')).toContain('mcp__mail__send')
   })
 
