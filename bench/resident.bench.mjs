@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { nodeIn, onDemand } from '../scripts/lib/on-demand.mjs'
 import { ECHO } from './lib/board-only.mjs'
 import { rawPipe } from './lib/contenders.mjs'
-import { interleave, median, timed } from './lib/measure.mjs'
+import { interleave, median, onOneCore, timed } from './lib/measure.mjs'
 import { report } from './lib/report.mjs'
 import { SERVERS, serverCommand } from './lib/servers.mjs'
 
@@ -269,6 +269,9 @@ function resting() {
 
 /** One after the other: what a call through `connect` takes beside one through `serve`, which is in the client's own process tree. */
 async function overhead() {
+  // A board of its own, on the core of this process.
+  ours(twelve, 'down')
+  ours(twelve, 'up')
   const through = { connect: await client(twelve, ['connect']), serve: await client(twelve, ['serve'], OFF) }
   const took = { connect: [], serve: [] }
   for (const [name, { call }] of Object.entries(through))
@@ -277,6 +280,7 @@ async function overhead() {
     for (const [name, { call }] of Object.entries(through))
       took[name].push((await timed(() => call('mcp__s0__echo', 'x'))) * 1000)
   await Promise.all(Object.values(through).map(({ end }) => end()))
+  ours(twelve, 'down')
   const [mine, direct] = [median(took.connect), median(took.serve)]
   return {
     what: 'one call through `connect`, p50',
@@ -319,17 +323,19 @@ async function starting() {
 }
 
 try {
+  const [latency, isPinned] = await onOneCore(overhead)
   const rows = [
     ...(await warm()),
     await first(),
     await listed(),
     await crowd(),
     resting(),
-    await overhead(),
+    latency,
     await starting(),
   ]
   report('resident', 'The resident board', rows, [
     `Medians of ${ROUNDS} interleaved rounds (${FIRSTS} for first calls, ${CALLS} for calls through a pipe), Plugboard and \`node -e 0\` on Node ${process.versions.node}, the peers on Node 24, which they need and which starts faster. ${MCPORTER} with its daemon, \`mcpdo\` of ${INSPECTOR}.`,
+    `The calls through a pipe were measured with all processes on ${isPinned ? 'one core (`taskset`): between two cores each message also waits for the other core to wake' : 'all cores'}.`,
     'The servers are `@modelcontextprotocol/server-everything` for calls from a shell, and twelve copies of a minimal server for the rest.',
     ...notes,
   ])

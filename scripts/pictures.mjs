@@ -208,10 +208,10 @@ function quoted(word) {
   return /[^\w./=:-]/.test(word) ? `'${word}'` : word
 }
 
-/** Text in pieces of one style each. */
-function pieces(line) {
+/** Text in pieces of one style each; a terminal keeps a style until it is told another, also across lines. */
+function pieces(line, start = {}) {
   const found = []
-  let style = {}
+  let style = start
   for (const part of line.split(STYLE)) {
     const codes = part.startsWith(`${ESCAPE}[`) ? part.slice(2, -1) : undefined
     if (codes === undefined) {
@@ -220,7 +220,7 @@ function pieces(line) {
     }
     for (const code of codes.split(';').map(Number)) style = styled(style, code)
   }
-  return found
+  return { found, style }
 }
 
 function styled(style, code) {
@@ -235,7 +235,7 @@ function styled(style, code) {
 /** As a terminal of that width would break it; colours do not cross the break. */
 function wrap(line) {
   const plain = pieces(line)
-    .map(({ text }) => text)
+    .found.map(({ text }) => text)
     .join('')
   if ([...plain].length <= WIDTH) return [line]
   const lines = []
@@ -248,15 +248,20 @@ function draw(lines, columns = WIDTH) {
   const [charWidth, lineHeight, pad, bar] = [8.4, 20, 20, 36]
   const width = Math.round(columns * charWidth + 2 * pad)
   const height = bar + shown.length * lineHeight + pad
+  let last = {}
   const rows = shown.map((line, row) => {
     let column = 0
-    const spans = pieces(line).map(({ text, style }) => {
-      const x = (pad + column * charWidth).toFixed(1)
+    const { found, style: end } = pieces(line, last)
+    last = end
+    const spans = found.map(({ text, style }) => {
+      // Not every viewer keeps the spaces that a text begins with.
+      const indent = text.length - text.trimStart().length
+      const x = (pad + (column + indent) * charWidth).toFixed(1)
       column += [...text].length
       const fill = style.color ?? (style.dim ? '#8b949e' : '#e6edf3')
-      return `<tspan x="${x}" fill="${fill}"${style.bold ? ' font-weight="bold"' : ''}>${escaped(text)}</tspan>`
+      return `<tspan x="${x}" fill="${fill}"${style.bold ? ' font-weight="bold"' : ''}>${escaped(text.slice(indent))}</tspan>`
     })
-    return `<text y="${bar + (row + 1) * lineHeight - 5}">${spans.join('')}</text>`
+    return `<text xml:space="preserve" y="${bar + (row + 1) * lineHeight - 5}">${spans.join('')}</text>`
   })
   const dots = ['#ff5f57', '#febc2e', '#28c840'].map(
     (fill, at) => `<circle cx="${24 + at * 20}" cy="18" r="6" fill="${fill}"/>`,

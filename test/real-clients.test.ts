@@ -1,5 +1,5 @@
 // What we serve, as real clients see it: the Inspector, mcporter, Claude Code and the SDK's client list and call through
-// `plugboard serve` and `plugboard codebase`, over HTTP and over stdio.
+// `plugboard serve` and `plugboard codebase`, over HTTP and over stdio, and through `plugboard connect` on one resident board.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -144,6 +144,43 @@ describe.each(SERVED)('plugboard $verb', ({ verb, words, tool, args, answer }) =
       }
     },
   )
+})
+
+describe('plugboard connect', () => {
+  const tool = 'mcp__one__echo'
+  let place: Place
+  beforeAll(() => {
+    place = makePlace()
+    place.write('~/.plugboard/settings.json', CONFIG)
+  })
+  afterAll(() => place.remove())
+
+  it('serves all clients from one board', {
+    timeout: 4 * TEST_MS,
+  }, async (context) => {
+    const { inspector, mcporter, claude } = need(context)
+    const { home } = place
+    const connect = [process.execPath, COMMAND, 'connect']
+    for (const era of ['legacy', 'modern']) {
+      const words = ['--protocol-era', era, '--method', 'tools/call', '--tool-name', tool]
+      const said = await inspector(home, ...words, '--tool-arg', 'text=a word', '--', ...connect)
+      expect(JSON.stringify(JSON.parse(said).result.structuredContent)).toContain('"a word"')
+    }
+    const stdio = ['--stdio', process.execPath, '--stdio-arg', COMMAND, '--stdio-arg', 'connect']
+    const list = JSON.parse(await mcporter(home, 'list', '--json', ...stdio))
+    expect(namesOf(list.tools)).toContain(tool)
+    expect(await mcporter(home, 'call', ...stdio, tool, 'text=a word')).toContain('"a word"')
+    await claude(home, 'mcp', 'add', '--scope', 'user', 'ours', '--', ...connect)
+    expect(await claude(home, 'mcp', 'list')).toMatch(/^ours: .*Connected/m)
+    const { servers } = (await place.runWith({ PLUGBOARD_RESIDENT: '1' }, 'status', '--json')).json
+    // The board also reads the entry that Claude Code was given, which is the board itself.
+    const ones = servers.filter(({ name }: { name: string }) => name === 'one')
+    // The Inspector and mcporter pass on variables of their own, which a server inherits: one process for each at most.
+    expect(ones.length).toBeLessThanOrEqual(2)
+    for (const server of ones) expect(server).toMatchObject({ state: 'connected' })
+    // Both runs of the Inspector used the same.
+    expect(Math.max(...ones.map(({ calls }: { calls: number }) => calls))).toBeGreaterThanOrEqual(2)
+  })
 })
 
 function namesOf(tools: readonly { readonly name: string }[]): string[] {

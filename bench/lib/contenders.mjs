@@ -11,7 +11,7 @@ import { configured, ECHO, openBoard, stdioEntry } from './board-only.mjs'
 const env = { PATH: process.env.PATH }
 
 /** Everything between a model's request and its result: name, schema, permission, order, the call, its result and the audit. */
-async function throughTheBoard(options, server) {
+export async function throughTheBoard(options, server) {
   const { board, close } = await openBoard({ ...options, caller: 'user' })
   await board.ready()
   const [{ state, error }] = board.servers()

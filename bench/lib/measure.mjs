@@ -1,5 +1,7 @@
 // measure.mjs: interleaved rounds and medians. Figures of one run are only compared with each other: the
 // machine is shared, so a ratio means something and a millisecond alone does not.
+import { spawnSync } from 'node:child_process'
+import { cpus } from 'node:os'
 import { performance } from 'node:perf_hooks'
 
 export function median(values) {
@@ -33,6 +35,21 @@ export async function answered(work) {
   const start = performance.now()
   const value = await work()
   return { ms: performance.now() - start, value }
+}
+
+/**
+ * Runs it with this process, and those that it starts, on one core: a message between two cores waits for the other one to wake,
+ * which says nothing about the code. Where there is no `taskset`, on all cores; the second word of the answer says which.
+ */
+export async function onOneCore(work) {
+  const all = `0-${cpus().length - 1}`
+  const pin = (cores) => spawnSync('taskset', ['-acp', cores, String(process.pid)]).status === 0
+  const isPinned = cpus().length > 1 && pin('1')
+  try {
+    return [await work(), isPinned]
+  } finally {
+    if (isPinned) pin(all)
+  }
 }
 
 /** Polls until it is true; an hour at most. */

@@ -22,11 +22,10 @@ describe('the home folder', () => {
     place.write('.claude.json', { mcpServers: { third: shell('third') } })
     // The account's own folder is this machine's; ours is a variable of its own.
     const env = { HOME, PLUGBOARD_HOME: join(place.home, '.plugboard') }
-    const { json } = await place.runWith(env, 'list', '--json')
+    const [{ json }] = await Promise.all([place.runWith(env, 'list', '--json'), place.runWith(env, 'doctor')])
     expect(json.servers.find(({ name }: { name: string }) => name === 'planted')).toMatchObject({
       reason: 'pending approval',
     })
-    await place.runWith(env, 'doctor')
     expect(clone.marks()).toEqual([])
   })
 
@@ -64,9 +63,7 @@ describe('a server that the user adds in the clone', () => {
     userProgram(clone, 'uvx', '#!/bin/sh\n[ -x ./uv-tool ] && exec ./uv-tool\nexit 1\n')
     const added = await clone.run('add', 'mine', '-s', scope, '--', ...words)
     expect(added.stderr).toContain('mine starts in a neutral folder')
-    await clone.run('list')
-    await clone.run('tools', 'mine')
-    await clone.run('doctor', 'mine')
+    await Promise.all([clone.run('list'), clone.run('tools', 'mine'), clone.run('doctor', 'mine')])
     expect(clone.marks()).toEqual([])
     // The same entry takes it once the user trusts the folder: the code is there to be taken.
     await clone.run('trust', '--yes')
@@ -103,10 +100,13 @@ describe('where an entry of the user’s own says it starts', () => {
     place.write('~/plug/.claude-plugin/plugin.json', { name: 'plug', version: '1.0.0' })
     place.write('~/plug/.mcp.json', { mcpServers: { git } })
     place.write('~/.plugboard/settings.json', own ? { mcpServers: { git } } : { plugins: ['~/plug'] })
-    await clone.run('list')
-    await clone.run('doctor', 'git')
+    const [explained] = await Promise.all([
+      clone.run('explain', 'git'),
+      clone.run('list'),
+      clone.run('doctor', 'git'),
+    ])
     expect(clone.marks()).toEqual([])
-    expect((await clone.run('explain', 'git')).stdout).toMatch(/neutral folder/)
+    expect(explained.stdout).toMatch(/neutral folder/)
     // Trusted, it means the project folder.
     await place.run('trust')
     await place.run('list')

@@ -252,7 +252,7 @@ describe('a rule that is misspelled', () => {
       mcpServers: { files: hostile(), other: hostile() },
       permissions: { deny: ['files/de_lete', 'other.wipe'] },
     })
-    for (const words of [
+    const verbs = [
       ['list'],
       ['list', '--json'],
       ['tools'],
@@ -265,8 +265,10 @@ describe('a rule that is misspelled', () => {
       ['resources', 'other'],
       ['chat', '-p', 'hi', '--base-url', 'http://127.0.0.1:9/v1', '--model', 'none'],
       ['serve'],
-    ]) {
-      const { stderr, code } = await place.run(...words)
+    ]
+    const ran = await Promise.all(verbs.map((words) => place.run(...words)))
+    for (const [at, { stderr, code }] of ran.entries()) {
+      const words = verbs[at]
       expect([words, code < 9]).toEqual([words, true])
       expect([words, stderr]).toEqual([words, expect.stringContaining('permissions.deny[0]')])
       expect(stderr).toMatch(

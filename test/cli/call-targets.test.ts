@@ -51,19 +51,17 @@ async function sent(...args: string[]): Promise<unknown> {
 describe('a tool', () => {
   it('is named server.tool, server tool, mcp__server__tool or by a name that one server has', async () => {
     use({ everything })
-    for (const words of [
+    const ways = [
       ['everything.get-sum'],
       ['everything', 'get-sum'],
       ['mcp__everything__get-sum'],
       ['get-sum'],
-    ]) {
-      const ran = await place.run('call', ...words, 'a=1', 'b=2')
-      expect([words, ran.stdout]).toEqual([words, 'The sum of 1 and 2 is 3.\n'])
-    }
+    ]
+    const ran = await Promise.all(ways.map((words) => place.run('call', ...words, 'a=1', 'b=2')))
+    expect(ran.map(({ stdout }) => stdout)).toEqual(ways.map(() => 'The sum of 1 and 2 is 3.\n'))
   }, 60_000)
 
   it('is refused by a name that two servers have, and both are named', async () => {
-    use({ one: everything, two: everything, bare: odd() })
     // The same server twice is one server: the second needs a difference.
     use({ one: everything, two: { ...everything, env: { X: '1' } } })
     const ran = await place.run('call', 'get-sum', 'a=1', 'b=2')
@@ -127,25 +125,29 @@ describe('arguments', () => {
 
   it('say what to write when a file is missing, an option is unknown or a value is absent', async () => {
     use({ everything })
-    const file = await place.run('call', 'everything.echo', 'message=@nowhere')
+    const call = (...words: string[]) => place.run('call', 'everything.echo', ...words)
+    const [file, literal, slip, own, none] = await Promise.all([
+      call('message=@nowhere'),
+      call('message:="@nowhere"'),
+      call('--messag', 'hi'),
+      call('message=hi', '--jsn'),
+      call('--message'),
+    ])
     expect([file.code, file.stderr]).toEqual([2, expect.stringContaining(`'message:="@nowhere"'`)])
-    const literal = await place.run('call', 'everything.echo', 'message:="@nowhere"')
     expect(literal.stdout).toBe('Echo: @nowhere\n')
-    const slip = await place.run('call', 'everything.echo', '--messag', 'hi')
     expect([slip.code, slip.stderr]).toEqual([2, expect.stringContaining('Did you mean --message?')])
-    const own = await place.run('call', 'everything.echo', 'message=hi', '--jsn')
     expect([own.code, own.stderr]).toEqual([2, expect.stringContaining('Did you mean --json?')])
-    const none = await place.run('call', 'everything.echo', '--message')
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--message needs a value')])
   }, 60_000)
 
   it('of a prompt are written the same ways', async () => {
     use({ everything })
     place.write('city.txt', 'Ulm')
-    for (const words of [['city=Ulm'], ['--city', 'Ulm'], ['--city=Ulm'], ['city=@city.txt']]) {
-      const ran = await place.run('prompt', 'everything', 'args-prompt', ...words)
-      expect([words, ran.stdout]).toEqual([words, expect.stringContaining('Ulm')])
-    }
+    const ways = [['city=Ulm'], ['--city', 'Ulm'], ['--city=Ulm'], ['city=@city.txt']]
+    const ran = await Promise.all(
+      ways.map((words) => place.run('prompt', 'everything', 'args-prompt', ...words)),
+    )
+    expect(ran.map(({ stdout }) => stdout)).toEqual(ways.map(() => expect.stringContaining('Ulm')))
   }, 60_000)
 })
 
@@ -154,13 +156,15 @@ describe('a server that is in no file', () => {
 
   it('is refused where no question can be shown, and used with --yes', async () => {
     use({})
-    const no = await place.run('call', command, 'get-sum', 'a=1', 'b=2')
+    const [no, yes, listed, missing] = await Promise.all([
+      place.run('call', command, 'get-sum', 'a=1', 'b=2'),
+      place.run('call', command, 'get-sum', 'a=1', 'b=2', '--yes'),
+      place.run('tools', command, '-y', '--json'),
+      place.run('call', command, 'a=1', '--yes'),
+    ])
     expect([no.code, no.stderr]).toEqual([6, expect.stringContaining('--yes')])
-    const yes = await place.run('call', command, 'get-sum', 'a=1', 'b=2', '--yes')
     expect([yes.code, yes.stdout]).toEqual([0, 'The sum of 1 and 2 is 3.\n'])
-    const listed = await place.run('tools', command, '-y', '--json')
     expect(listed.json.tools.map(({ server }: { server: string }) => server)).toContain('index')
-    const missing = await place.run('call', command, 'a=1', '--yes')
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('TOOL is missing')])
   }, 60_000)
 

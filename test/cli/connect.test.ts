@@ -30,15 +30,19 @@ type Message = Record<string, unknown> & { id?: unknown; method?: string }
 
 /** A client that writes lines and keeps what it reads. */
 function client(at: Place, ...args: string[]) {
+  return clientWith({}, at, ...args)
+}
+
+function clientWith(env: Readonly<Record<string, string>>, at: Place, ...args: string[]) {
   const child = spawn(process.execPath, [COMMAND, 'connect', ...args], {
     cwd: at.project,
-    env: { PATH: process.env['PATH'] ?? '', HOME: at.home },
+    env: { PATH: process.env['PATH'] ?? '', HOME: at.home, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   children.push(child)
   const heard: Message[] = []
   let rest = ''
-  child.stdout?.on('data', (chunk) => {
+  child.stdout?.setEncoding('utf8').on('data', (chunk) => {
     const lines = (rest + String(chunk)).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) heard.push(JSON.parse(line))
@@ -109,3 +113,31 @@ it('serves the client itself where no resident board may be used', async () => {
   one.child.stdin?.end()
   expect(await one.closed).toBe(0)
 })
+
+/** With this variable Node would warn about the handles that are used without it: its streams are used instead. */
+const WAYS = { 'handles of Node': {}, "Node's streams": { NODE_PENDING_DEPRECATION: '1' } }
+
+it.each(Object.entries(WAYS))('moves large messages both ways by %s', async (_, env) => {
+  const at = scene()
+  await at.runWith({ PLUGBOARD_RESIDENT: '1' }, 'up')
+  const one = clientWith(env, at)
+  await one.begin()
+  // More than a pipe, a socket and their buffers hold, in characters of several bytes, several at once.
+  const text = 'größer '.repeat(300_000)
+  const answers = await Promise.all(
+    [1, 2, 3].map((n) => one.ask('tools/call', { name: 'mcp__raw__echo', arguments: { n, text } })),
+  )
+  expect(answers.map(({ result }) => JSON.parse((result as Echo).content[0].text))).toEqual(
+    [1, 2, 3].map((n) => ({ n, text })),
+  )
+  one.child.stdin?.end()
+  expect(await one.closed).toBe(0)
+  const words = ['call', 'raw.echo', `text=${'ö'.repeat(50_000)}`, 'n=1']
+  const ran = await at.runWith({ PLUGBOARD_RESIDENT: '1', LARGE: 'x'.repeat(100_000), ...env }, ...words)
+  expect(ran).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(ran.stdout)).toMatchObject({ text: 'ö'.repeat(50_000) })
+})
+
+interface Echo {
+  readonly content: readonly [{ readonly text: string }]
+}

@@ -10,6 +10,7 @@ import {
   type Reply,
   type ScriptedRequest,
 } from '../../packages/agent/src/fixtures/model-server.mjs'
+import { readPage } from '../docs/page.ts'
 import { makePlace, type Place } from '../support/cli.ts'
 import { noTerminal, openTerminalWith, type Terminal } from '../support/terminal.ts'
 
@@ -205,6 +206,15 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await screen.press('C-c')
     const left = await screen.see('exit 130')
     expect(left).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
+  })
+
+  it('asks with -p, too: docs/agent.md says so', async () => {
+    expect(readPage('docs/agent.md')).toContain('At a terminal `-p` asks')
+    const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: model.url }
+    terminal = await openTerminalWith(place, { columns: 80, env }, ['chat', '-p', 'call everything__echo'])
+    await answer(/echo\?[\s\S]*\(n\)o:/, 'n')
+    await terminal.see('RESULT true')
+    await terminal.see('exit 0')
   })
 
   it('queues what is sent meanwhile, shows it, and gives it back when the run is stopped', async () => {

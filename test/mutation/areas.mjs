@@ -464,4 +464,71 @@ export const EQUIVALENTS = [
     before: 'if (!(error instanceof TomlError)) throw error',
     reason: 'the reader throws nothing else',
   },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'negated condition',
+    before: 'this.#latest.push(this.#lasting(event)) >= AUDIT_LIMITS.latest',
+    reason: 'when lines are made changes nothing that is written',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'moved boundary',
+    before: 'this.#latest.push(this.#lasting(event)) >= AUDIT_LIMITS.latest',
+    reason: 'when lines are made changes nothing that is written',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'dropped guard',
+    before: 'if (count + 1 < AUDIT_LIMITS.gathered && bytes < AUDIT_LIMITS.queuedBytes) return undefined',
+    reason: 'lines are only gathered for a shorter moment',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'moved boundary',
+    before: 'count + 1 < AUDIT_LIMITS.gathered && bytes < AUDIT_LIMITS.queuedBytes',
+    reason: 'lines are only gathered for a moment longer',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'dropped guard',
+    before: 'if (at !== undefined && (shownArguments !== undefined || args === undefined)) return event',
+    reason: 'the event is copied',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'dropped guard',
+    before: 'if (at === this.#clock.at) return this.#clock.text',
+    reason: 'the same text is made again',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'dropped guard',
+    before:
+      'if (this.#flushing || this.#waiting.count + this.#latest.length >= AUDIT_LIMITS.gathered) return',
+    reason: 'lines are only gathered for a moment longer',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'swapped && and ||',
+    before: 'this.#flushing || this.#waiting.count + this.#latest.length >= AUDIT_LIMITS.gathered',
+    reason: 'lines are only gathered for a moment longer',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'moved boundary',
+    before: 'this.#flushing || this.#waiting.count + this.#latest.length >= AUDIT_LIMITS.gathered',
+    reason: 'lines are only gathered for a moment longer',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'flipped boolean',
+    before: 'this.#flushing = true',
+    reason: 'lines are only gathered for a moment longer',
+  },
+  {
+    file: 'packages/core/src/config/import/servers.ts',
+    kind: 'dropped guard',
+    before: "if (kind === 'stdio') return undefined",
+    reason: 'every client can start a command',
+  },
 ]

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { mergeConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { type SwitchedMutant, withSwitches } from '../../scripts/lib/switches.mjs'
-import base from '../../vitest.config.ts'
+import { isolated } from '../../vitest.config.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = process.env['PLUGBOARD_EDITS']
@@ -35,7 +35,7 @@ class Ordered extends BaseSequencer {
 }
 
 export default mergeConfig(
-  base,
+  isolated,
   folder
     ? {
         plugins: [switchesPlugin(folder)],

@@ -57,7 +57,10 @@ async function call({ name, arguments: args = {} }) {
   if (name === 'answer') return args.result
   if (name === 'ask') return text(await ask(args.method ?? 'elicitation/create', args.params))
   if (name === 'long') return text(`${'x'.repeat(99)}\n`.repeat(Math.ceil(args.chars / 100)))
-  if (name === 'crash') process.exit(3)
+  if (name === 'crash') {
+    process.stderr.write('fatal: out of memory\n')
+    process.exit(3)
+  }
   if (name === 'never') return undefined
   return text(args)
 }

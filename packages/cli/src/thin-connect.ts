@@ -20,7 +20,6 @@ export async function thin(): Promise<RanCommand> {
     place: placeOf(host),
     version: VERSION,
     params: { ...CONNECT_PARAMS, cwd: process.cwd(), env: definedOnly(env) },
-    input: process.stdin,
     output: OUTPUT,
     onlyRunning: true,
     start: async (hooks) => await (await import('./resident/start.ts')).startResident(host, hooks),

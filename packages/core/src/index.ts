@@ -50,6 +50,7 @@ export type { RequestOptions } from './connection/requests.ts'
 export { followLog, readLog } from './connection/server-log.ts'
 export type { RequestHandler, RequestHandlers, ServerRequestContext } from './connection/server-requests.ts'
 export { type TrafficDirection, type TrafficEntry, TrafficRecorder } from './connection/traffic.ts'
+export type { TrafficHook, TrafficHookRun, TrafficHttp } from './connection/traffic-notes.ts'
 export * from './errors.ts'
 export type {
   BoardEvent,

@@ -383,6 +383,8 @@ export const GATEWAY_LIMITS = {
   keepAliveMs: 10 * SECOND,
   /** A request to a client of 2026-07-28 is abandoned after this. */
   clientQuestionMs: 10 * MINUTE,
+  turnMs: 10 * SECOND,
+  holdMs: 30 * SECOND,
   clientQuestions: 4000,
   clientQuestionsPerOwner: 250,
   /** How long a client's task is kept, from its creation. */

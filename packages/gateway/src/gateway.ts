@@ -55,7 +55,11 @@ export async function openGateway(
   open: (wiring: Wiring) => Promise<LocalBoard>,
   options: GatewayOptions = {},
 ): Promise<Gateway> {
-  const router = new ServerRequestRouter(options.ask ?? 'client', options.roots ?? (() => ({ roots: [] })))
+  const router = new ServerRequestRouter(
+    options.ask ?? 'client',
+    options.roots ?? (() => ({ roots: [] })),
+    gatewayLimits(options.limits),
+  )
   return new Gateway(await open(router.wiring()), router, options)
 }
 

@@ -12,6 +12,10 @@ export interface GatewayLimits {
   readonly questions: number
   readonly questionsPerOwner: number
   readonly drainMs: number
+  /** How long a call waits for the calls of other clients on a legacy server whose questions do not name their call. */
+  readonly turnMs: number
+  /** How long a question of such a server waits until it is clear which client it is for. */
+  readonly holdMs: number
   readonly sessionIdleMs: number
   readonly sessionMaxMs: number
 }
@@ -30,6 +34,8 @@ export function gatewayLimits(given: Given = {}): GatewayLimits {
     questions: given.questions ?? of.clientQuestions,
     questionsPerOwner: given.questionsPerOwner ?? of.clientQuestionsPerOwner,
     drainMs: given.drainMs ?? of.drainMs,
+    turnMs: given.turnMs ?? of.turnMs,
+    holdMs: given.holdMs ?? of.holdMs,
     sessionIdleMs: given.sessionIdleMs ?? of.sessionIdleMs,
     sessionMaxMs: given.sessionMaxMs ?? of.sessionMaxMs,
   }

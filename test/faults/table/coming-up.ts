@@ -11,6 +11,9 @@ export const COMING_UP: readonly Fault[] = [
     on: KINDS,
     behaviour: 'exit-at-once',
     quick: true,
+    // A call waits between its attempts to reach the server.
+    quicker: 5,
+    timeoutMs: 5000,
     up: failed('INIT_ERROR'),
     call: 'INIT_ERROR',
   },
@@ -42,6 +45,8 @@ export const COMING_UP: readonly Fault[] = [
     on: KINDS,
     behaviour: 'initialize-error',
     quick: true,
+    quicker: 5,
+    timeoutMs: 5000,
     up: failed('INIT_ERROR', 'connect'),
     call: 'INIT_ERROR',
     write: 'INIT_ERROR',

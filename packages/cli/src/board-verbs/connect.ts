@@ -44,7 +44,6 @@ export async function run(invocation: Invocation): Promise<number> {
       confirms: (invocation.option('ask') ?? CONNECT_PARAMS.confirms) as 'client' | 'elicit' | 'deny',
       ...(timeoutMs !== undefined && { timeoutMs }),
     },
-    input: process.stdin,
     output: process.stdout,
     start: starterFor(invocation),
   })

@@ -139,7 +139,7 @@ function usageFault(
 ): string {
   if (!topic) return `There is no "gateway ${what}".`
   if (action !== undefined && !topic.actions[action]) return `There is no "gateway ${what} ${action}".`
-  return name === undefined ? 'NAME is missing.' : 'There is one word too many.'
+  return name === undefined ? 'NAME is missing.' : 'There is one argument too many.'
 }
 
 async function ask(url: string, method: string, token: string): Promise<Response> {

@@ -72,19 +72,35 @@ function countOption(invocation: Invocation): number {
   return Number(text)
 }
 
-const MARKS = { request: '→', response: '←', error: '✘', notification: '·' } as const
+const MARKS = { request: '→', response: '←', error: '✘', notification: '·', http: '⇄', hook: '⚑' } as const
 
-function asText(entry: Traced, { dim, red, yellow }: Colors): string {
+function asText(entry: Traced, colors: Colors): string {
+  const { dim, red, yellow } = colors
   const { at, server, direction, kind, method = '', name, durationMs, size, toolError, message } = entry
   // A request that the server sent points the other way.
   const turned = kind === 'request' ? direction === 'received' : kind === 'response' && direction === 'sent'
   const mark = turned ? (kind === 'request' ? '←' : '→') : MARKS[kind]
   const time = new Date(at).toISOString().slice(11, 23)
   const took = durationMs === undefined ? '' : ` ${durationMs} ms`
-  const failed = kind === 'error' ? red(' error') : toolError ? yellow(' tool error') : ''
+  const failed = kind === 'error' ? red(' error') : toolError ? yellow(' tool error') : besides(entry, colors)
   const what = `${method}${name === undefined ? '' : ` ${visible(name)}`}`
-  const line = `${dim(time)} ${kind === 'error' ? red(mark) : mark} ${visible(server)}  ${what}${failed}${dim(`${took}${entry.isOutline ? '' : `  ${sizeText(size)}`}`)}`
+  const line = `${dim(time)} ${kind === 'error' ? red(mark) : mark} ${visible(server)}  ${what}${failed}${dim(`${took}${entry.isOutline || entry.http || entry.hook ? '' : `  ${sizeText(size)}`}`)}`
   return message === undefined ? line : `${line}\n  ${visible(JSON.stringify(message) ?? '')}`
+}
+
+/** What an HTTP exchange was answered with, or what a hook decided. */
+function besides({ http, hook }: Traced, { red, yellow }: Colors): string {
+  if (http) {
+    const { status, failure, attempt, retryAfterMs } = http
+    const outcome = failure === undefined ? ` ${status}` : red(` ${visible(failure)}`)
+    const waits = retryAfterMs === undefined ? '' : `, Retry-After ${retryAfterMs} ms`
+    return `${(status ?? 0) >= 400 ? yellow(outcome) : outcome}${attempt > 1 ? ` (attempt ${attempt})` : ''}${waits}`
+  }
+  if (!hook) return ''
+  const { decision, command, source, reason } = hook
+  const which = [command ?? 'a function', source].filter((text) => text !== undefined)
+  const said = decision === 'refused' || decision === 'failed' ? yellow(decision) : decision
+  return ` ${said}: ${visible(which.join(', '))}${reason === undefined ? '' : `: ${visible(reason)}`}`
 }
 
 function sizeText(chars: number): string {

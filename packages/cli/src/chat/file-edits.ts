@@ -127,6 +127,12 @@ export function isJournaled(tool: string): boolean {
   return JOURNALED.has(tool)
 }
 
+const NOTHING_LEFT = [
+  'No file edit of this conversation is left to undo.',
+  'Only calls that name a file of the project and its new text can be undone; what commands and other tools change cannot.',
+  '/undo earlier takes back the last edit that the built-in `workspace` made.',
+].join(' ')
+
 /** Takes back the last edit in the journal; says what it did. */
 export type UndoInJournal = () => Promise<string>
 
@@ -156,8 +162,7 @@ export class EditHistory {
   /** Puts the last changed file back; says what it did, or why it did not. */
   async undo(inJournal: UndoInJournal): Promise<string> {
     const edit = this.#edits.at(-1)
-    if (!edit)
-      return 'No file edit of this conversation is left to undo. /undo earlier takes back the last one that the built-in `workspace` made.'
+    if (!edit) return NOTHING_LEFT
     if (edit === 'in the journal') {
       const said = await inJournal()
       this.#edits.pop()

@@ -54,6 +54,11 @@ export interface BoardInternals {
   warn(text: string, server?: string): void
 }
 
+function hooksOf(options: BoardParts, host: Host, cwd: string, warn: (text: string) => void): Hooks {
+  const onRun = options.pool?.onHookRun
+  return new Hooks(options.hooks ?? [], { host: hookHost(host, cwd), cwd, warn, onRun })
+}
+
 export function assembleBoard(options: BoardParts, configured: readonly ConfiguredServer[]): BoardInternals {
   const host = options.host ?? systemHost()
   const stateDir = options.stateDir ?? stateFolder(host)
@@ -61,7 +66,7 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
   const events = new Events()
   const state = initialState(options)
   const warn = warner(events)
-  const hooks = new Hooks(options.hooks ?? [], { host: hookHost(host, cwd), cwd, warn })
+  const hooks = hooksOf(options, host, cwd, warn)
   const elicitation = { ask: options.elicit, hooks, warn }
   const sampling = options.sample && new Sampling({ host, ...options.sample })
   const asks: RequestHandlerOptions = { elicitation, hooks, sampling, cwd, roots: () => state.roots }

@@ -322,6 +322,7 @@ describe('what a fault says', () => {
         'command: unknown key "command" | "command" belongs to a local server (type "stdio"); it is ignored here.',
       ],
     ],
+    [{ ...remote, quite_else: 1 }, ['quite_else: unknown key "quite_else" | It is ignored.']],
     [{ ...local, headers: {} }, ['headers: unknown key "headers" | It is ignored.']],
     [{ ...local, oauth: { nothing: 1 } }, ['oauth: unknown key "oauth" | It is ignored.']],
     [{ ...local, permissions: null }, [`permissions: expected an object, found null | ${skipped}`]],

@@ -125,3 +125,91 @@ describe('a fault never opens a door', () => {
     })
   })
 })
+
+describe('what is said about a key', () => {
+  const said = (text: string, from: Source = settings) =>
+    read(text, from).diagnostics.map(
+      ({ severity, path, message, hint, topic }) =>
+        `${severity} ${path}: ${message} | ${hint}${topic === undefined ? '' : ` (${topic})`}`,
+    )
+  it.each<[string, Source, string[]]>([
+    [
+      '{"colour": 1}',
+      settings,
+      ['warning colour: unknown key "colour" | It is ignored; `plugboard config schema` lists the keys.'],
+    ],
+    [
+      '{"permissions": {"dney": []}}',
+      settings,
+      ['error permissions.dney: unknown key "dney" | It is ignored. Did you mean "deny"? (rules)'],
+    ],
+    [
+      '{"permissions": {"somethingElse": []}}',
+      settings,
+      [
+        'warning permissions.somethingElse: unknown key "somethingElse" | It is ignored; `plugboard config schema` lists the keys. (rules)',
+      ],
+    ],
+    [
+      '{"hooks": {}}',
+      source('settings', 'project'),
+      [
+        'warning hooks: "hooks" has no effect in a project file | It counts in enterprise and user and local settings only.',
+      ],
+    ],
+    // Another product's hooks are for its own tools; an administrator's are for all.
+    ['{"hooks": {}}', source('settings', 'project', { product: 'claude' }), []],
+    ['{"hooks": {}}', source('settings', 'user', { product: 'claude' }), []],
+    [
+      '{"resident": 5}',
+      settings,
+      [
+        'error resident: "resident" is not valid: expected true, false or {"idleMs": …} | The whole key was ignored.',
+      ],
+    ],
+    [
+      '{"disabledServers": ["a", 1]}',
+      settings,
+      [
+        'error disabledServers.1: "disabledServers" is not valid: expected a string | Correct it; the valid parts of the key still apply.',
+      ],
+    ],
+    [
+      '{"permissions": {"deny": ["files/!"], "ask": [5, "ok"]}}',
+      settings,
+      [
+        expect.stringMatching(
+          /^error permissions\.ask\.0: "permissions" is not valid: expected a string \| .*\(rules\)$/,
+        ),
+        expect.stringMatching(/^error permissions\.deny\[0\]: the deny rule "files\/!" .*\(rules\)$/),
+      ],
+    ],
+    ['{"permissions": {"deny": ["Bash(rm)"]}}', source('settings', 'user', { product: 'claude' }), []],
+  ])('%s', (text, from, messages) => {
+    expect(said(text, from)).toEqual(messages)
+  })
+
+  it.each<[string, Source, object]>([
+    ['{"hooks": {"a": 1}}', settings, { hooks: { a: 1 } }],
+    ['{"hooks": {"a": 1}}', source('settings', 'user', { product: 'claude' }), {}],
+    ['{"hooks": {"a": 1}}', policy, { hooks: { a: 1 } }],
+    ['{"hooks": {"a": 1}}', source('settings', 'project'), {}],
+    ['{"allowManagedMcpServersOnly": "yes"}', policy, { allowManagedMcpServersOnly: true }],
+    ['{"builtins": {"a": false, "b": true, "c": 1}}', settings, { builtins: { a: false } }],
+    ['{"builtins": 5}', settings, { builtins: {} }],
+    ['{"builtins": null}', settings, { builtins: {} }],
+    ['{"builtins": {"a": false, "b": true}, "oops": }', settings, { builtins: { a: false } }],
+    ['{"disabledServers": ["a"], "oops": }', settings, { disabledServers: ['a'] }],
+    ['{"permissions": {"deny": "mcp__a"}}', settings, { permissions: { deny: ['mcp__a'], ask: [] } }],
+    ['{"permissions": {"ask": 5, "allow": ["mcp__a"]}}', settings, { permissions: { deny: [], ask: [] } }],
+    ['{"permissions": "mcp__a"}', settings, {}],
+    ['{"permissions": null}', settings, {}],
+    ['{"permissions": {"ask": ["mcp__a"]}, "oops": }', settings, { permissions: { ask: ['mcp__a'] } }],
+    ['{"allowedMcpServers": 5}', settings, { allowedMcpServers: [] }],
+    ['{"deniedMcpServers": 5}', settings, {}],
+    ['{"deniedMcpServers": []}', policy, { deniedMcpServers: [] }],
+    ['{"resident": true, "oops": }', settings, {}],
+  ])('%s leaves what is right, and what restricts', (text, from, expected) => {
+    expect(read(text, from).settings).toStrictEqual(expected)
+  })
+})

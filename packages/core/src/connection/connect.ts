@@ -29,6 +29,8 @@ export interface ConnectAttempt {
   readonly auth?: TransportAuth | undefined
   /** A value that logs, errors and events must not repeat. */
   readonly learnSecret?: ((value: string) => void) | undefined
+  /** Takes those values out of a text. */
+  readonly hide?: ((text: string) => string) | undefined
   readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
   readonly workspace?: readonly string[] | undefined
   readonly traffic?: TrafficSink | undefined
@@ -140,8 +142,9 @@ async function startSession(
   known: 'legacy' | Discovery | undefined,
   deadline: Deadline,
 ): Promise<Session> {
-  const { host, server, log } = options
+  const { host, server, log, traffic, hide = (text) => text } = options
   options.stage('transport')
+  const link = traffic?.link(server.name)
   const opening = openTransport(entry, {
     host,
     server: server.name,
@@ -150,6 +153,7 @@ async function startSession(
     learnSecret: options.learnSecret,
     handOver: options.handOver,
     workspace: options.workspace,
+    onExchange: link && traffic?.exchanged && ((exchange) => traffic.exchanged?.(link, exchange, hide)),
     signal: deadline.signal,
   })
   // A transport that is opened after the deadline is still closed here.
@@ -167,7 +171,7 @@ async function startSession(
     handlers: options.handlers,
     known,
     timeoutMs: options.timeoutMs,
-    traffic: options.traffic,
+    record: link && ((direction, message) => traffic?.record(link, direction, message)),
     signal: deadline.signal,
     onNotification: (method, params) => options.notification(method, params),
     onClosed: (why) => options.closed(session, why),

@@ -310,6 +310,7 @@ export class ServerConnection implements Connection {
         ...this.#options,
         auth: rememberTokens(this.#options.auth, this.secrets),
         learnSecret: (value) => this.secrets.learn(value),
+        hide: this.secrets.hide,
         log: this.log,
         signal: this.#closing.signal,
         stage,

@@ -19,6 +19,7 @@ import { capabilitiesOf } from './server-requests.ts'
 import { SharedConnection } from './shared-connection.ts'
 import { SharedServer } from './shared-server.ts'
 import type { TrafficRecorder } from './traffic.ts'
+import type { TrafficHookRun } from './traffic-notes.ts'
 
 /** How a pool of connections behaves. */
 export interface ConnectionPoolOptions {
@@ -77,6 +78,12 @@ export class ConnectionPool {
     this.#host = options.host ?? systemHost()
     this.#idleMs = options.idleMs ?? POOL_LIMITS.idleMs
     this.#traffic = options.traffic
+  }
+
+  /** Where its boards tell of the hooks that ran around calls; undefined when nothing is recorded. */
+  get onHookRun(): ((run: TrafficHookRun) => void) | undefined {
+    const traffic = this.#traffic
+    return traffic && ((run) => traffic.hookRan(run))
   }
 
   /** A connection for one board: its part in a shared one where the entry allows that, else its own. */

@@ -6,7 +6,7 @@ import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
 import { handshake, modernFacts, type ProbeAnswer } from './handshake.ts'
-import { JsonRpcPeer } from './json-rpc.ts'
+import { type JsonRpcHooks, JsonRpcPeer } from './json-rpc.ts'
 import type { OutgoingRequest, ResponseSink } from './pending-request.ts'
 import { BadResponse, ChannelClosed, JsonRpcError, unwrapHttp } from './request-errors.ts'
 import {
@@ -25,7 +25,6 @@ import {
   type Transport,
 } from './server-info.ts'
 import { type RequestHandlers, ServerRequests } from './server-requests.ts'
-import type { TrafficSink } from './traffic.ts'
 
 export interface SessionRequest {
   readonly signal?: AbortSignal | undefined
@@ -99,21 +98,20 @@ export interface SessionOptions {
   readonly onTrouble: (error: unknown) => void
   readonly onOdd: (text: string) => void
   readonly onRefused: (text: string) => void
-  readonly traffic?: TrafficSink | undefined
+  /** Every message, as it is sent and as it arrived. */
+  readonly record?: JsonRpcHooks['record']
 }
 
 /** Starts the transport and does the handshake. On failure the transport is closed. */
 export async function openSession(transport: Transport, options: SessionOptions): Promise<Session> {
   const asks = new ServerRequests(options)
-  const { traffic } = options
-  const link = traffic?.link(options.server)
   const wire = new JsonRpcPeer(transport, options.host, {
     request: (method, params, signal) => asks.answer(method, params, signal),
     notification: (method, params) => session.onNotification(method, params),
     closed: () => options.onClosed(wire.lastTrouble),
     trouble: options.onTrouble,
     odd: options.onOdd,
-    record: link && ((direction, message) => traffic?.record(link, direction, message)),
+    record: options.record,
   })
   const session = new WireSession(wire, asks, options)
   const onAbort = () => void wire.close().catch(options.onTrouble)

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { WireExchange } from '../transports/wire-exchange.ts'
 import { TrafficRecorder } from './traffic.ts'
 
 function recorder({ isRead = true } = {}) {
@@ -69,6 +70,7 @@ it('keeps the newest messages, and an outline of a large one', () => {
   expect(entries).toHaveLength(10_000)
   expect(entries.at(-1)?.number).toBe(traffic.last)
   expect(traffic.message(1)).toBeUndefined()
+  expect(traffic.message(traffic.last + 1)).toBeUndefined()
 })
 
 it('is bounded in memory, whatever the sizes', () => {
@@ -79,6 +81,107 @@ it('is bounded in memory, whatever the sizes', () => {
   const kept = traffic.entries()
   expect(kept.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(32 * 1024 * 1024)
   expect(kept.at(-1)?.number).toBe(1000)
+})
+
+const wire = (more: Partial<WireExchange> = {}): WireExchange => ({
+  messageId: 1,
+  method: 'POST',
+  url: 'https://example.org/mcp',
+  attempt: 1,
+  sent: ['content-type', 'application/json'],
+  outcome: { status: 200, retryAfterMs: undefined, received: {} },
+  durationMs: 3,
+  ...more,
+})
+const plain = (text: string) => text
+
+it('tells the HTTP exchanges of a request, each with its attempt', () => {
+  const { traffic, link } = recorder()
+  const other = traffic.link('memory')
+  traffic.record(link, 'sent', { id: 1, method: 'tools/call', params: { name: 'add' } })
+  traffic.exchanged(link, wire({ outcome: { status: 429, retryAfterMs: 1000, received: {} } }), plain)
+  traffic.exchanged(link, wire({ attempt: 2 }), plain)
+  traffic.exchanged(other, wire({ attempt: 1, outcome: { failure: 'ECONNRESET' } }), plain)
+  traffic.record(link, 'received', { id: 1, result: {} })
+  const http = { method: 'POST', url: 'https://example.org/mcp' }
+  expect(traffic.entries().slice(1)).toMatchObject([
+    { kind: 'http', carries: 1, http: { ...http, attempt: 1, status: 429, retryAfterMs: 1000 } },
+    { kind: 'http', carries: 1, durationMs: 3, http: { ...http, attempt: 2, status: 200 } },
+    { kind: 'http', http: { ...http, failure: 'ECONNRESET' } },
+    { kind: 'response', answers: 1 },
+  ])
+  expect(traffic.entries()[3]).not.toHaveProperty('carries')
+  expect(traffic.message(2)).toMatchObject({ requestHeaders: { 'content-type': 'application/json' } })
+})
+
+it('keeps, without a reader, only the HTTP exchanges that did not go well at once', () => {
+  const { traffic, link } = recorder({ isRead: false })
+  traffic.record(link, 'sent', { id: 1, method: 'tools/list' })
+  traffic.exchanged(link, wire(), plain)
+  traffic.exchanged(link, wire({ outcome: { status: 503, retryAfterMs: 5, received: {} } }), plain)
+  traffic.exchanged(link, wire({ attempt: 2 }), plain)
+  expect(traffic.entries().map(({ kind, http }) => [kind, http?.status])).toEqual([
+    ['request', undefined],
+    ['http', 503],
+    ['http', 200],
+  ])
+})
+
+it('says which hooks ran around which call, whatever else runs', () => {
+  const { traffic, link } = recorder()
+  const ran = (event: string, decision: string, args: object, changedArguments?: object) =>
+    traffic.hookRan({
+      server: 'memory',
+      tool: 'add',
+      event,
+      decision,
+      durationMs: 2,
+      arguments: args,
+      ...(changedArguments && { changedArguments }),
+    })
+  const send = (id: number, args: object) =>
+    traffic.record(link, 'sent', { id, method: 'tools/call', params: { name: 'add', arguments: args } })
+  const first = {}
+  const second = {}
+  const changed = {}
+  const third = {}
+  ran('PreToolUse', 'passed', first)
+  ran('PreToolUse', 'changed', second, changed)
+  send(1, changed)
+  send(2, first)
+  send(3, third)
+  ran('PostToolUse', 'passed', changed)
+  ran('PostToolUse', 'added', third)
+  // The program calls with the same object once more: that is another call.
+  ran('PreToolUse', 'refused', first)
+  ran('Elicitation', 'answered', undefined as never)
+  const entries = traffic.entries()
+  const callOf = (id: number) => entries.find((entry) => entry.id === id)?.call
+  const hooksOf = (call: number | undefined) =>
+    entries.filter(({ kind, call: of }) => kind === 'hook' && of === call).map(({ hook }) => hook?.decision)
+  expect(hooksOf(callOf(1))).toEqual(['changed', 'passed'])
+  expect(hooksOf(callOf(2))).toEqual(['passed'])
+  expect(hooksOf(callOf(3))).toEqual(['added'])
+  expect(hooksOf(undefined)).toEqual(['answered'])
+  const refused = entries.find(({ hook }) => hook?.decision === 'refused')
+  expect([callOf(1), callOf(2), callOf(3)]).not.toContain(refused?.call)
+})
+
+it('shows a hook without the secrets of its command', () => {
+  const { traffic } = recorder()
+  const secret = 'sk-proj-0123456789abcdef'
+  const command = `check --token ${secret} x`
+  traffic.hookRan({
+    server: 'memory',
+    event: 'PreToolUse',
+    decision: 'failed',
+    command,
+    reason: `said ${secret}`,
+    durationMs: 1,
+  })
+  const shown = JSON.stringify([traffic.entries(), traffic.message(1)])
+  expect(shown).toContain('check --token')
+  expect(shown).not.toContain(secret)
 })
 
 /** The most that is kept of one message; a text counts four more than its length. */
@@ -251,6 +354,7 @@ it('tells its readers of new messages once for many, again for later ones, and n
     const next = isTold()
     for (let at = 0; at < 3; at++) traffic.record(link, 'sent', { method: 'm' })
     await next
+    await new Promise((done) => setImmediate(done))
     expect(told).toBe(total)
   }
   const other = new Promise<void>((resolve) => {

@@ -1,18 +1,29 @@
 // traffic.ts: the last messages between this process and its servers. While the recording has a reader, messages are kept as they
-// were sent and received, within bounds; before that only what each one was, which costs a call next to nothing.
+// were sent and received, within bounds; before that only what each one was, which costs a call next to nothing. The HTTP exchanges
+// and hooks beside the messages are in traffic-notes.ts.
 import { isObject } from '../json.ts'
-import { type Era, META } from '../protocol.ts'
+import type { Era } from '../protocol.ts'
+import type { WireExchange } from '../transports/wire-exchange.ts'
+import { MessageFacts, Outlines } from './traffic-facts.ts'
+import {
+  HookedCalls,
+  HookNote,
+  HttpNote,
+  type TrafficHook,
+  type TrafficHookRun,
+  type TrafficHttp,
+} from './traffic-notes.ts'
 
 /** Memory is bounded by `chars`, which holds for all kept messages together; of a larger message only an outline is kept. */
 const TRAFFIC_LIMITS = {
   messages: 10_000,
   chars: 32 * 1024 * 1024,
   messageChars: 256 * 1024,
-  /** A longer method or name is not kept. */
-  nameChars: 200,
   tellMs: 100,
   /** So long after the last reader left, messages are kept whole. */
   readMs: 10 * 60_000,
+  /** The request of a hook that ran after it is looked for among so many of the last messages. */
+  lookBack: 500,
 } as const
 
 /** From the board to the server, or back. */
@@ -23,7 +34,7 @@ interface Recorded {
   readonly at: number
   readonly link: TrafficLink
   readonly direction: TrafficDirection
-  readonly facts: MessageFacts
+  readonly facts: MessageFacts | HttpNote | HookNote
   readonly size: number
   readonly kept: 'whole' | 'cut' | 'outline'
 }
@@ -44,7 +55,7 @@ export interface TrafficEntry {
   readonly connection: number
   readonly era?: Era
   readonly direction: TrafficDirection
-  readonly kind: 'request' | 'response' | 'error' | 'notification'
+  readonly kind: 'request' | 'response' | 'error' | 'notification' | 'http' | 'hook'
   readonly id?: string | number
   readonly method?: string
   /** The tool, prompt or URI of a request. */
@@ -52,6 +63,12 @@ export interface TrafficEntry {
   /** The number of the request that a response answers, and how long that took. */
   readonly answers?: number
   readonly durationMs?: number
+  /** Of an HTTP exchange: the number of the request that it carried. */
+  readonly carries?: number
+  readonly http?: TrafficHttp
+  readonly hook?: TrafficHook
+  /** A call and the hooks around it have the same. */
+  readonly call?: number
   /** A tool's own error (`isError`). */
   readonly toolError?: boolean
   /** In characters, roughly; an upper limit is not looked beyond. */
@@ -63,7 +80,11 @@ export interface TrafficEntry {
 }
 
 /** Where a connection tells its messages. */
-export type TrafficSink = Pick<TrafficRecorder, 'link' | 'record'>
+export type TrafficSink = Pick<TrafficRecorder, 'link' | 'record'> &
+  Partial<Pick<TrafficRecorder, 'exchanged'>>
+
+/** Only what the message was is known. */
+const OUTLINE = Symbol('outline')
 
 /** A ring of the last messages of all connections of a pool. */
 export class TrafficRecorder {
@@ -74,12 +95,16 @@ export class TrafficRecorder {
   readonly #times = new Float64Array(TRAFFIC_LIMITS.messages)
   readonly #sizes = new Float64Array(TRAFFIC_LIMITS.messages)
   readonly #isSent = new Uint8Array(TRAFFIC_LIMITS.messages)
+  readonly #outlines = new Outlines(TRAFFIC_LIMITS.messages)
   #next = 1
   #first = 1
   #size = 0
   #links = 0
   readonly #listeners = new Set<() => void>()
   #isTold = false
+  readonly #hooked = new HookedCalls()
+  /** By the number of the request. */
+  readonly #calls = new Map<number, number>()
   /** Until when messages are kept whole; listeners count as readers for as long as they stay. */
   #keepsUntil = 0
 
@@ -94,22 +119,77 @@ export class TrafficRecorder {
   record(link: TrafficLink, direction: TrafficDirection, message: unknown): void {
     const at = this.#now()
     const number = this.#next++
+    const place = this.#take(number, at, link, direction)
+    if (!this.#hooked.isEmpty && direction === 'sent') this.#linkToHooks(number, message)
+    if (this.#isRead(at)) this.#keep(place, message)
+    else {
+      this.#messages[place] = OUTLINE
+      this.#outlines.set(place, message)
+    }
+  }
+
+  /** An HTTP exchange of a connection. While there is no reader, only those are kept that did not go well at once. */
+  exchanged(link: TrafficLink, exchange: WireExchange, hide: (text: string) => string): void {
+    const { attempt, outcome } = exchange
+    const isOrdinary = attempt === 1 && 'status' in outcome && outcome.status < 400
+    if (isOrdinary && !this.#isRead(this.#now())) return
+    this.#note(link, new HttpNote(exchange, hide))
+  }
+
+  hookRan(run: TrafficHookRun): void {
+    const call = this.#hooked.ran(run, (args) => {
+      const number = this.#sentWith(args)
+      return number === undefined ? undefined : (found) => this.#belongsTo(number, found)
+    })
+    this.#note({ id: 0, server: run.server }, new HookNote(run, call))
+  }
+
+  #note(link: TrafficLink, note: HttpNote | HookNote): void {
+    const number = this.#next++
+    this.#keep(this.#take(number, this.#now(), link, 'sent'), note)
+  }
+
+  #take(number: number, at: number, link: TrafficLink, direction: TrafficDirection): number {
     const place = number % TRAFFIC_LIMITS.messages
     this.#drop(place)
     this.#first = Math.max(this.#first, number - TRAFFIC_LIMITS.messages + 1)
     this.#times[place] = at
     this.#isSent[place] = direction === 'sent' ? 1 : 0
     this.#ofLink[place] = link
-    if (this.#listeners.size === 0 && at > this.#keepsUntil) {
-      this.#messages[place] = new MessageFacts(message)
-    } else this.#keep(place, message)
+    return place
+  }
+
+  #isRead(at: number): boolean {
+    return this.#listeners.size > 0 || at <= this.#keepsUntil
+  }
+
+  #linkToHooks(number: number, message: unknown): void {
+    const args = argumentsOf(message)
+    const call = args && this.#hooked.sent(args)
+    if (call !== undefined) this.#belongsTo(number, call)
+  }
+
+  #belongsTo(number: number, call: number): void {
+    this.#calls.set(number, call)
+    for (const oldest of this.#calls.keys()) {
+      if (oldest >= this.#first) break
+      this.#calls.delete(oldest)
+    }
+  }
+
+  /** The number of the request with these very arguments, if it is among the last messages. */
+  #sentWith(args: object): number | undefined {
+    const until = Math.max(this.#first, this.#next - TRAFFIC_LIMITS.lookBack)
+    for (let number = this.#next - 1; number >= until; number--)
+      if (argumentsOf(this.#messages[number % TRAFFIC_LIMITS.messages]) === args) return number
+    return undefined
   }
 
   #keep(place: number, message: unknown): void {
     const size = roughSize(message, 0)
     const isCut = size > TRAFFIC_LIMITS.messageChars
     this.#sizes[place] = size
-    this.#messages[place] = isCut ? new MessageFacts(message) : message
+    this.#messages[place] = isCut ? MessageFacts.of(message) : message
     if (!isCut) this.#size += size
     // The newest message stays: alone it is far below the limit.
     while (this.#size > TRAFFIC_LIMITS.chars) this.#drop(this.#first++ % TRAFFIC_LIMITS.messages)
@@ -123,23 +203,25 @@ export class TrafficRecorder {
 
   /** Messages after a number, oldest first: at most `limit`, the newest ones. */
   entries(after = 0, limit: number = TRAFFIC_LIMITS.messages): readonly TrafficEntry[] {
-    this.#read()
-    const open = new Map<string, Recorded>()
+    this.#extendReading()
+    const open = new Map<string, Open>()
     const found: TrafficEntry[] = []
     for (let number = this.#first; number < this.#next; number++) {
       const one = this.#at(number)
       if (!one) continue
       const entry = entryOf(one, open)
-      if (number > after) found.push(entry)
+      const call = this.#calls.get(number)
+      if (number > after) found.push(call === undefined ? entry : { ...entry, call })
     }
     return found.slice(-limit)
   }
 
   /** The message itself, or an outline; undefined when it was let go. */
   message(number: number): unknown {
-    this.#read()
+    this.#extendReading()
     if (number < this.#first || number >= this.#next) return undefined
-    const kept = this.#messages[number % TRAFFIC_LIMITS.messages]
+    const kept = this.#keptAt(number % TRAFFIC_LIMITS.messages)
+    if (kept instanceof HttpNote || kept instanceof HookNote) return kept.shown
     return kept instanceof MessageFacts ? kept.outline() : kept
   }
 
@@ -147,13 +229,13 @@ export class TrafficRecorder {
   onRecorded(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => {
-      this.#read()
+      this.#extendReading()
       this.#listeners.delete(listener)
     }
   }
 
   /** From now on messages are kept whole, for a while. */
-  #read(): void {
+  #extendReading(): void {
     this.#keepsUntil = this.#now() + TRAFFIC_LIMITS.readMs
   }
 
@@ -162,17 +244,23 @@ export class TrafficRecorder {
     const link = this.#ofLink[place]
     if (!link) return undefined
     const size = this.#sizes[place] ?? 0
-    const kept = this.#messages[place]
+    const kept = this.#keptAt(place)
     const isFacts = kept instanceof MessageFacts
+    const isNote = kept instanceof HttpNote || kept instanceof HookNote
     return {
       number,
       at: this.#times[place] ?? 0,
       link,
       direction: this.#isSent[place] === 1 ? 'sent' : 'received',
-      facts: isFacts ? kept : new MessageFacts(kept),
+      facts: isFacts || isNote ? kept : MessageFacts.of(kept),
       size,
       kept: isFacts ? (size > 0 ? 'cut' : 'outline') : 'whole',
     }
+  }
+
+  #keptAt(place: number): unknown {
+    const kept = this.#messages[place]
+    return kept === OUTLINE ? this.#outlines.at(place) : kept
   }
 
   #drop(place: number): void {
@@ -191,57 +279,23 @@ export class TrafficRecorder {
   }
 }
 
-/** What a message is. Texts of the message are referred to, never cut: a cut text would hold the whole one in memory. */
-class MessageFacts {
-  readonly id: string | number | undefined
-  readonly method: string | undefined
-  readonly name: string | undefined
-  readonly isModern: boolean
-  readonly isError: boolean
-  readonly isToolError: boolean
-
-  constructor(message: unknown) {
-    const { id, method, params, error, result } = isObject(message) ? message : NOTHING
-    this.id = typeof id === 'number' ? id : short(id)
-    this.method = short(method)
-    this.isError = error !== undefined
-    this.isToolError = isObject(result) && result.isError === true
-    if (isObject(params)) {
-      this.name = short(params.name ?? params.uri)
-      const { _meta: meta } = params
-      this.isModern = isObject(meta) && meta[META.protocolVersion] !== undefined
-    } else {
-      this.name = undefined
-      this.isModern = false
-    }
-  }
-
-  get era(): Era {
-    return this.isModern ? 'modern' : 'legacy'
-  }
-
-  outline(): object {
-    const { id, method, name } = this
-    return {
-      jsonrpc: '2.0',
-      ...(id !== undefined && { id }),
-      ...(method !== undefined && { method, params: { ...(name !== undefined && { name }) } }),
-      ...(method === undefined && (this.isError ? { error: NOT_KEPT } : { result: NOT_KEPT })),
-    }
-  }
+function argumentsOf(message: unknown): object | undefined {
+  const params = isObject(message) && message.method === 'tools/call' ? message.params : undefined
+  const args = isObject(params) ? params.arguments : undefined
+  return isObject(args) ? args : undefined
 }
 
-const NOTHING: Readonly<Record<string, unknown>> = {}
-const NOT_KEPT = '(not kept)'
-
-function short(text: unknown): string | undefined {
-  if (typeof text !== 'string') return undefined
-  return text.length <= TRAFFIC_LIMITS.nameChars ? text : '(too long)'
+/** A request that waits for its answer. */
+interface Open {
+  readonly number: number
+  readonly at: number
+  readonly facts: MessageFacts
 }
 
 /** What a message is, and which request it answers: `open` holds the requests before it that wait. */
-function entryOf(recorded: Recorded, open: Map<string, Recorded>) {
+function entryOf(recorded: Recorded, open: Map<string, Open>): TrafficEntry {
   const { number, at, link, direction, facts, size, kept } = recorded
+  if (!(facts instanceof MessageFacts)) return noteEntry(recorded, facts, open)
   const { id, method, name } = facts
   const base = {
     number,
@@ -254,9 +308,9 @@ function entryOf(recorded: Recorded, open: Map<string, Recorded>) {
     ...(kept === 'outline' && { isOutline: true }),
     ...(id !== undefined && { id }),
   }
-  const key = (by: TrafficDirection) => `${link.id} ${by} ${String(id)}`
+  const key = (by: TrafficDirection) => openKey(link, by, id)
   if (method !== undefined) {
-    if (id !== undefined) open.set(key(direction), recorded)
+    if (id !== undefined) open.set(key(direction), { number, at, facts })
     return {
       ...base,
       kind: id === undefined ? 'notification' : 'request',
@@ -277,6 +331,21 @@ function entryOf(recorded: Recorded, open: Map<string, Recorded>) {
     ...(request && { answers: request.number, durationMs: at - request.at }),
     ...(facts.isToolError && { toolError: true }),
   } satisfies TrafficEntry
+}
+
+function openKey({ id: link }: TrafficLink, by: TrafficDirection, id: string | number | undefined): string {
+  return `${link} ${by} ${String(id)}`
+}
+
+function noteEntry(
+  { number, at, link, direction, size }: Recorded,
+  note: HttpNote | HookNote,
+  open: ReadonlyMap<string, Open>,
+): TrafficEntry {
+  const base = { number, at, server: link.server, connection: link.id, direction, size }
+  if (note instanceof HookNote) return { ...base, ...note.entry() }
+  const carried = note.messageId === undefined ? undefined : open.get(openKey(link, 'sent', note.messageId))
+  return { ...base, ...note.entry(), ...(carried && { carries: carried.number }) }
 }
 
 /** `size` and the characters of all texts, and about four for anything else; counting stops past the limit of a message. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { heldHost, until } from '../connection/fixtures/kit.ts'
 import { type Host, systemHost } from '../host.ts'
+import type { HookRun } from './hook-decision.ts'
 import { type Hook, type HookInput, Hooks, readHooks } from './hooks.ts'
 
 let folder: string
@@ -563,3 +564,64 @@ function alive(pid: number): boolean {
     return false
   }
 }
+
+it('tells of every hook that ran, what it decided', async () => {
+  const runs: HookRun[] = []
+  const answers: unknown[] = [
+    undefined,
+    { permissionDecision: 'allow' },
+    { updatedInput: { a: 2 } },
+    { hookSpecificOutput: { permissionDecision: 'deny' } },
+  ]
+  const list = answers.map(
+    (answer): Hook => ({
+      event: 'PreToolUse',
+      run: { kind: 'function', call: () => answer },
+      source: 'here',
+    }),
+  )
+  const after: Hook[] = [
+    { event: 'PostToolUse', run: { kind: 'function', call: () => ({ updatedToolOutput: 'x' }) } },
+    { event: 'PostToolUse', run: { kind: 'function', call: () => ({ additionalContext: 'x' }) } },
+    {
+      event: 'PostToolUse',
+      run: {
+        kind: 'function',
+        call: () => {
+          throw new Error('no')
+        },
+      },
+    },
+    { event: 'Elicitation', run: { kind: 'function', call: () => ({ action: 'decline' }) } },
+  ]
+  const hooks = new Hooks([...list, ...after], { host: systemHost(), onRun: (run) => runs.push(run) })
+  const args = { a: 1 }
+  const call = { name: 'mcp__one__add', server: 'one', tool: 'add', arguments: args }
+  await hooks.before(call)
+  await hooks.after(call, {})
+  await hooks.elicitation({
+    mode: 'url',
+    server: 'one',
+    message: '',
+    url: 'https://x',
+    elicitationId: '1',
+  } as never)
+  expect(runs.map(({ event, decision }) => `${event} ${decision}`)).toEqual([
+    'PreToolUse passed',
+    'PreToolUse passed',
+    'PreToolUse changed',
+    'PreToolUse refused',
+    'PostToolUse changed',
+    'PostToolUse added',
+    'PostToolUse failed',
+    'Elicitation answered',
+  ])
+  expect(runs[0]).toMatchObject({
+    server: 'one',
+    tool: 'add',
+    source: 'here',
+    durationMs: expect.any(Number),
+  })
+  expect(runs[0]?.arguments).toBe(args)
+  expect(runs[3]?.arguments).toBe(runs[2]?.changedArguments)
+})

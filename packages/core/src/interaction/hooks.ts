@@ -8,6 +8,7 @@ import { isObject, own } from '../json.ts'
 import { HOOK_LIMITS } from '../limits.ts'
 import type { Elicitation, ElicitationAnswer, RawAnswer } from './elicitation.ts'
 import { runCommandHook } from './hook-command.ts'
+import { type HookRun, refuses, runOf, specific } from './hook-decision.ts'
 import { compilePattern } from './pattern.ts'
 
 export const HOOK_EVENTS = [
@@ -52,6 +53,8 @@ export interface HooksOptions {
   readonly host: Host
   readonly cwd?: string
   readonly warn?: (message: string) => void
+  /** Told of every hook that ran. */
+  readonly onRun?: ((run: HookRun) => void) | undefined
 }
 
 /** One tool call as hooks see it. */
@@ -128,9 +131,7 @@ export class Hooks {
       if (result.kind === 'decline') return refusal(hook, result.reason)
       if (result.kind !== 'output') continue
       const decision = specific(result.output)
-      const verdict = decision.permissionDecision ?? decision.decision
-      if (verdict === 'deny' || verdict === 'block' || decision.continue === false)
-        return refusal(hook, decision.permissionDecisionReason ?? decision.reason)
+      if (refuses(decision)) return refusal(hook, decision.permissionDecisionReason ?? decision.reason)
       if (isObject(decision.updatedInput)) {
         args = decision.updatedInput
         changed = true
@@ -221,6 +222,14 @@ export class Hooks {
   }
 
   async #run(hook: Hook, input: HookInput, signal: AbortSignal | undefined): Promise<HookResult> {
+    const { onRun, host } = this.#options
+    const started = onRun ? host.now() : 0
+    const result = await this.#outcome(hook, input, signal)
+    onRun?.(runOf(hook, input, result, host.now() - started))
+    return result
+  }
+
+  async #outcome(hook: Hook, input: HookInput, signal: AbortSignal | undefined): Promise<HookResult> {
     const result =
       hook.run.kind === 'command'
         ? await runCommandHook(
@@ -249,12 +258,6 @@ async function runFunction(call: HookFunction, input: HookInput, signal?: AbortS
   } catch (error) {
     return { kind: 'failed', problem: `threw: ${error instanceof Error ? error.message : String(error)}` }
   }
-}
-
-/** The output of a hook; `hookSpecificOutput` wins over the fields beside it. */
-function specific(output: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const inner = own(output, 'hookSpecificOutput')
-  return isObject(inner) ? { ...output, ...inner } : output
 }
 
 function refusal(hook: Hook, reason: unknown): BeforeCall {

@@ -21,6 +21,7 @@ export {
   type Option,
   readForm,
 } from './form.ts'
+export type { HookDecision, HookRun } from './hook-decision.ts'
 export {
   type AfterCall,
   type BeforeCall,

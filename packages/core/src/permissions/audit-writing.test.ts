@@ -191,3 +191,36 @@ describe('a line', () => {
     expect('arguments' in (line ?? {})).toBe('arguments' in over)
   })
 })
+
+it('a line says of its own call when it was, who made it and how it ended', async () => {
+  const times = [1000, 1000, 2001, 2001, 61_002, 61_002]
+  const audit = new AuditLog({ path, host: systemHost({ now: () => times.shift() ?? 0 }) })
+  const calls: Partial<AuditEvent>[] = [
+    { user: 'ann' },
+    { user: 'bob' },
+    { user: 'bob', outcome: 'failed' },
+    { user: 'bob', outcome: 'failed', tool: 'u' },
+    { user: 'bob', outcome: 'failed', tool: 'u', server: 'r' },
+    { user: 'bob', outcome: 'failed', tool: 'u', server: 'r', caller: 'agent' },
+    { user: 'ann', at: 5 },
+    { user: 'ann', at: 6, arguments: { a: 1 } },
+  ]
+  for (const call of calls) audit.record(event(call))
+  await audit.flush()
+  const lines = await readAudit(path, 100)
+  expect(
+    lines.map(({ user, outcome, tool, server, caller }) => ({ user, outcome, tool, server, caller })),
+  ).toEqual(
+    calls.map(({ user, outcome = 'ok', tool = 't', server = 's', caller }) => ({
+      user,
+      outcome,
+      tool,
+      server,
+      caller,
+    })),
+  )
+  expect(lines.map(({ time }) => Date.parse(String(time)))).toEqual([
+    1000, 1000, 2001, 2001, 61_002, 61_002, 5, 6,
+  ])
+  expect(lines.at(-1)?.['arguments']).toEqual({ a: 1 })
+})

@@ -184,3 +184,41 @@ describe('permission for a call', () => {
     },
   )
 })
+
+describe('a call of a built-in', () => {
+  const preview = { lines: ['would write'] } as never
+  it('is asked about with what it would do, and with why its arguments need a yes', async () => {
+    const { ports, asked } = setup({
+      builtinAsks: async () => 'it is protected',
+      builtinPreview: async () => preview,
+    })
+    await permit(ports, bound({}, []), { a: 1 }, {})
+    expect(asked).toMatchObject([
+      {
+        arguments: { a: 1 },
+        request: { preview, builtin: { allowedTools: [], asks: 'it is protected' } },
+      },
+    ])
+  })
+
+  it('that cannot be done is not asked about: it only says why', async () => {
+    const { ports, asked } = setup({
+      builtinAsks: async () => 'it is protected',
+      builtinPreview: async () => ({ fails: 'no such file' }) as never,
+    })
+    expect(await permit(ports, bound({}, []), {}, {})).toEqual({
+      outcome: 'allow',
+      reason: { kind: 'builtin', text: 'it cannot be done, and only says why' },
+    })
+    expect(asked).toEqual([])
+  })
+
+  it('has a preview; a call of another server has none, and one without a preview is asked about plainly', async () => {
+    const { ports, asked } = setup({ builtinPreview: async () => preview })
+    await permit(ports, bound(), {}, {})
+    expect(asked[0]?.request).not.toHaveProperty('preview')
+    const plain = setup({ builtinAsks: async () => 'why', builtinPreview: async () => undefined })
+    await permit(plain.ports, bound({}, []), {}, {})
+    expect(plain.asked[0]?.request).not.toHaveProperty('preview')
+  })
+})

@@ -26,6 +26,8 @@ export interface BodyReader {
 /** The way to end a request from our side, whatever it is doing: connecting, waiting, receiving. */
 export class RequestAbort {
   aborted: Error | undefined
+  /** How often it was sent so far. */
+  attempts = 0
   #stop: ((reason: Error) => void) | undefined
 
   /** What ends the current step; the one before it is over. */
@@ -41,7 +43,7 @@ export class RequestAbort {
   }
 }
 
-type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /** The exchange as its response sees it. */
 interface ExchangeControl {
@@ -54,7 +56,7 @@ interface ExchangeControl {
 export class HttpResponse {
   readonly status: number
   readonly statusText: string
-  readonly #headers: ResponseHeaders
+  readonly headers: ResponseHeaders
   readonly #control: ExchangeControl
   #reader: BodyReader | undefined
   #waiting: Buffer[] = []
@@ -64,7 +66,7 @@ export class HttpResponse {
   constructor(status: number, statusText: string, headers: ResponseHeaders, control: ExchangeControl) {
     this.status = status
     this.statusText = statusText
-    this.#headers = headers
+    this.headers = headers
     this.#control = control
   }
 
@@ -73,7 +75,7 @@ export class HttpResponse {
   }
 
   header(name: string): string | undefined {
-    const value = this.#headers[name]
+    const value = this.headers[name]
     return Array.isArray(value) ? value.join(', ') : value
   }
 

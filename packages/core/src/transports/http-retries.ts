@@ -16,6 +16,7 @@ import { redirectTarget } from './redirects.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { requestAuth } from './transport-auth.ts'
 import { errorCode, tlsCode } from './transport-errors.ts'
+import type { WireExchange } from './wire-exchange.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -26,6 +27,8 @@ export interface HttpRequest {
   readonly headersTimeoutMs?: number
   /** A tool may have side effects: such a request is not repeated when the server may have read it. */
   readonly isToolCall?: boolean
+  /** The JSON-RPC id of the message that it carries, or whose answer it asks for. */
+  readonly messageId?: string | number | undefined
 }
 
 type HttpTarget = Pick<RemoteEntry, 'url' | 'headers' | 'headersHelper' | 'helperCwd'>
@@ -143,7 +146,7 @@ export class HttpClient {
     // Yield once: if the peer closed an idle connection, the kernel knows by now and we see it before writing.
     if (now - this.#lastTraffic > HTTP_LIMITS.idleMs) await nextPoll()
     this.#lastTraffic = now
-    const send = () => httpExchange(this.#network.dispatcher, parts, (stop) => abort.stoppable(stop))
+    const send = () => this.#exchange(parts, request, abort)
     try {
       return await send()
     } catch (error) {
@@ -153,6 +156,31 @@ export class HttpClient {
         throw this.networkError(again)
       })
     }
+  }
+
+  /** Once over the wire, and told to the recording. */
+  #exchange(parts: RequestParts, { messageId }: HttpRequest, abort: RequestAbort): Promise<HttpResponse> {
+    const sent = httpExchange(this.#network.dispatcher, parts, (stop) => abort.stoppable(stop))
+    const { onExchange, host } = this.#context
+    if (!onExchange) return sent
+    const started = host.now()
+    const attempt = ++abort.attempts
+    const tell = (outcome: WireExchange['outcome']) => {
+      const { method, origin, path, headers } = parts
+      const durationMs = Math.max(0, host.now() - started)
+      onExchange({ messageId, method, url: `${origin}${path}`, attempt, sent: headers, outcome, durationMs })
+    }
+    return sent.then(
+      (response) => {
+        const { status, headers: received } = response
+        tell({ status, received, retryAfterMs: retryAfterMs(response, host.now()) })
+        return response
+      },
+      (error: unknown) => {
+        tell({ failure: abort.aborted ? 'cancelled' : (errorCode(error) ?? tlsCode(error) ?? 'failed') })
+        throw error
+      },
+    )
   }
 
   /**

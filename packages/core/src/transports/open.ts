@@ -4,6 +4,7 @@ import type { Transport } from '@modelcontextprotocol/client'
 import type { ServerEntry, TransportType } from '../config/entry.ts'
 import type { Host } from '../host.ts'
 import type { TransportAuth } from './transport-auth.ts'
+import type { WireExchange } from './wire-exchange.ts'
 
 export type { TransportAuth } from './transport-auth.ts'
 
@@ -23,6 +24,8 @@ export interface TransportContext {
   readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
   /** Folders, to choose between several open editors. */
   readonly workspace?: readonly string[] | undefined
+  /** Told of every HTTP exchange, when its response begins or it fails. */
+  readonly onExchange?: ((exchange: WireExchange) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 

@@ -74,6 +74,7 @@ class SseTransport implements Transport {
             headers,
             body: JSON.stringify(message),
             isToolCall: 'method' in message && message.method === 'tools/call',
+            messageId: requestId(message),
             // A server may acknowledge a request only when it has done it.
             ...(requestId(message) === undefined && { headersTimeoutMs: HTTP_LIMITS.notifyMs }),
           },

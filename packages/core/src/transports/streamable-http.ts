@@ -125,6 +125,7 @@ class HttpTransport implements Transport {
         headers: postHeaders(message, this, call.options?.headers),
         body: JSON.stringify(message),
         isToolCall: call.method === 'tools/call',
+        messageId: call.id,
         ...(call.id === undefined && { headersTimeoutMs: HTTP_LIMITS.notifyMs }),
       },
       call,
@@ -184,7 +185,7 @@ class HttpTransport implements Transport {
 
   /** Asks for the rest of a stream, from the last event that arrived. */
   async #resume(call: HttpCall): Promise<HttpResponse> {
-    const response = await this.#getStream(call.lastEventId, call)
+    const response = await this.#getStream(call.lastEventId, call, call.id)
     if (response.ok && response.mediaType === EVENT_STREAM) return response
     if (!response.ok && response.status !== 405) throw await this.#statusError(response)
     response.discard()
@@ -208,9 +209,13 @@ class HttpTransport implements Transport {
     }
   }
 
-  #getStream(lastEventId: string | undefined, abort: RequestAbort): Promise<HttpResponse> {
+  #getStream(
+    lastEventId: string | undefined,
+    abort: RequestAbort,
+    messageId?: HttpCall['id'],
+  ): Promise<HttpResponse> {
     const headers = streamHeaders(this, lastEventId)
-    return this.#http.request({ method: 'GET', url: this.#http.url, headers }, abort)
+    return this.#http.request({ method: 'GET', url: this.#http.url, headers, messageId }, abort)
   }
 
   /** The legacy era cancels by a notification: after it no caller waits for that response. */

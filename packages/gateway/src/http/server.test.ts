@@ -217,7 +217,8 @@ describe('clients side by side', () => {
 
   it('do not get each other’s questions from a legacy server', async () => {
     const dir = folder()
-    const gateway = await makeGateway([upstream('one', 'legacy', dir)])
+    const limits = { turnMs: 300, holdMs: 300 }
+    const gateway = await makeGateway([upstream('one', 'legacy', dir)], { limits })
     await gateway.wake(15_000)
     const { url } = await serve(gateway)
     const asked: string[] = []

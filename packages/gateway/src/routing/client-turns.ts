@@ -1,12 +1,16 @@
 // client-turns.ts: for legacy servers that share one pipe between all calls, and whose questions do not say which call they
 // are for. Calls that may ask take turns between clients, and a question that could be for several clients waits until
 // the calls of only one of them are left. server-requests.ts knows which calls run.
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { ClientRequest } from '../client-request.ts'
 
-/** After this a call starts although another client's call still runs. */
-const TURN_MS = 10_000
-/** After this a question that could be for several clients is refused. */
-const HOLD_MS = 30_000
+/** How long calls and questions wait for those of other clients. */
+export interface TurnWaits {
+  /** After this a call starts although another client's call still runs. */
+  readonly turnMs: number
+  /** After this a question that could be for several clients is refused. */
+  readonly holdMs: number
+}
 
 /** A call that runs, or waits for its turn. */
 export interface TurnCall {
@@ -44,9 +48,11 @@ export class ClientTurns {
   readonly #servers = new Map<string, ServerTurns>()
   /** The calls that a server works on. */
   readonly #running: (server: string) => readonly TurnCall[]
+  readonly #waits: TurnWaits
 
-  constructor(running: (server: string) => readonly TurnCall[]) {
+  constructor(running: (server: string) => readonly TurnCall[], waits: TurnWaits = GATEWAY_LIMITS) {
     this.#running = running
+    this.#waits = waits
   }
 
   /**
@@ -69,7 +75,7 @@ export class ClientTurns {
         done()
       }
       const waiter: Waiter = { call, what, start: begin }
-      const timer = setTimeout(begin, TURN_MS)
+      const timer = setTimeout(begin, this.#waits.turnMs)
       signal.addEventListener('abort', begin, { once: true })
       turns.waiting.push(waiter)
     })
@@ -110,7 +116,7 @@ export class ClientTurns {
         turns.held = turns.held.filter((one) => one !== held)
         done()
       }
-      const timer = setTimeout(end, HOLD_MS)
+      const timer = setTimeout(end, this.#waits.holdMs)
       signal.addEventListener('abort', end, { once: true })
       turns.held.push(held)
     })

@@ -22,7 +22,7 @@ import { CallEnded, type Client, type ClientRequest } from '../client-request.ts
 import { serverFault } from '../errors.ts'
 import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from '../json-rpc.ts'
 import { UI_CAPABILITY, UI_EXTENSION } from '../views/apps.ts'
-import { ClientTurns, type TurnCall } from './client-turns.ts'
+import { ClientTurns, type TurnCall, type TurnWaits } from './client-turns.ts'
 
 /** What a board must be opened with to run behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
@@ -49,16 +49,17 @@ export class ServerRequestRouter {
   #onlyAsk: ClientRequest['ask'] | undefined
   readonly #calls = new Map<string, LinkedSet<RunningCall>>()
   readonly #current = new AsyncLocalStorage<RunningCall>()
-  readonly #turns = new ClientTurns((server) => this.#workedOn(server))
+  readonly #turns: ClientTurns
   /** Servers over Streamable HTTP: even legacy ones ask on the stream of the call they ask for. */
   readonly #streaming = new Set<string>()
   #eraOf: (server: string) => Era | undefined = () => undefined
   /** The roots of the board itself, for servers that ask outside any call. */
   readonly #roots: () => Json
 
-  constructor(policy: AskPolicy, roots: () => Json) {
+  constructor(policy: AskPolicy, roots: () => Json, waits?: TurnWaits) {
     this.#policy = policy
     this.#roots = roots
+    this.#turns = new ClientTurns((server) => this.#workedOn(server), waits)
   }
 
   /** The board was opened with the wiring: from now on the eras of its servers are known. */

@@ -1,21 +1,20 @@
 // connect.ts: the stdio end of `plugboard connect`: lines of an MCP client to the resident board and back. It parses no more
 // than it needs to go on after the board was restarted: which requests are open, and how the session began.
-import type { Socket } from 'node:net'
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { isObject } from '@plugboard/core/json'
 import { LineSplitter } from '@plugboard/core/text/line-splitter'
 import type { PeerHooks } from '../json-rpc-socket.ts'
 import { RESIDENT_LIMITS } from '../limits.ts'
 import { type McpResult, type OpenParams, PROTOCOL } from '../protocol.ts'
 import { placeFault, type ResidentPlace } from '../socket-paths.ts'
-import { connected, type Dialed, dial, isOlder } from './dial.ts'
+import { type Dialed, dial, isOlder } from './dial.ts'
+import { type LightSocket, lightConnect, lightStdin } from './light-socket.ts'
 import { readToken } from './read-token.ts'
 
 export interface ConnectOptions {
   readonly place: ResidentPlace
   readonly version: string
   readonly params: OpenParams
-  readonly input: Readable
   readonly output: Pick<Writable, 'on' | 'once' | 'write'>
   /** Only a process that runs now is used; it is started again when it ends later. */
   readonly onlyRunning?: boolean
@@ -32,6 +31,13 @@ export type Connected =
   | { readonly kind: 'lost'; readonly why: string }
 
 type Id = string | number
+
+/** A socket that speaks MCP from here on. */
+interface Entered {
+  readonly socket: LightSocket
+  /** What came with the answer to the first message. */
+  readonly rest: Buffer
+}
 
 interface Message {
   readonly id?: Id
@@ -68,86 +74,89 @@ class Relay {
   #isInitialized = false
   /** The answer to a repeated `initialize`, which the client has had. */
   #unwanted: Id | undefined
-  #socket: Socket
+  #socket: LightSocket
+  #input: LightSocket | undefined
+  #hasLeft = false
   #waiting: string[] | undefined
   #end: (how: Connected) => void = () => undefined
 
-  constructor(options: ConnectOptions, socket: Socket) {
+  constructor(options: ConnectOptions, first: Entered) {
     this.#options = options
-    this.#socket = socket
+    this.#socket = this.#attach(first)
   }
 
   run(): Promise<Connected> {
-    const { input } = this.#options
     const lines = new LineSplitter({
       maxBytes: RESIDENT_LIMITS.messageBytes,
       onLine: (line) => this.#fromClient(line),
     })
     return new Promise((done) => {
-      this.#end = (how) => {
-        done(how)
-      }
-      input.on('data', (chunk: Buffer | string) =>
-        lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
-      )
-      input.once('end', () => this.#socket.end())
-      input.once('close', () => this.#socket.end())
+      this.#end = done
       this.#options.output.on('error', () => this.#socket.destroy())
-      this.#attach(this.#socket)
+      this.#input = lightStdin({
+        data: (chunk) => lines.push(chunk),
+        closed: () => {
+          this.#hasLeft = true
+          this.#socket.end()
+        },
+      })
     })
   }
 
-  #attach(socket: Socket): void {
+  #attach({ socket, rest }: Entered): LightSocket {
     this.#socket = socket
     const lines = new LineSplitter({
       maxBytes: RESIDENT_LIMITS.messageBytes,
       onLine: (line) => this.#fromBoard(line),
     })
-    socket.on('data', (chunk) => lines.push(chunk))
-    socket.on('error', () => undefined)
-    socket.once('close', () => void this.#lost())
+    socket.events = {
+      data: (chunk) => lines.push(chunk),
+      closed: () => void this.#lost(),
+      drained: () => this.#input?.resume(),
+    }
+    if (rest.length > 0) lines.push(rest)
     socket.resume()
+    return socket
   }
 
   #fromClient(line: string): void {
+    // Sent before it is looked at: the board works meanwhile.
+    if (this.#waiting) this.#waiting.push(line)
+    else this.#write(line)
     const { id, method } = parsed(line)
     if (id !== undefined && method !== undefined) this.#open.set(id, { line, method })
     if (method === 'initialize' && id !== undefined) this.#initialize = { line, id }
     if (method === 'notifications/initialized') this.#isInitialized = true
-    if (this.#waiting) this.#waiting.push(line)
-    else this.#write(line)
   }
 
   /** A board that does not read makes the client wait. */
   #write(line: string): void {
-    const { input } = this.#options
-    if (this.#socket.write(`${line}\n`)) return
-    input.pause()
-    this.#socket.once('drain', () => input.resume())
+    if (!this.#socket.write(`${line}\n`)) this.#input?.pause()
   }
 
   #fromBoard(line: string): void {
+    const isExpected = this.#unwanted === undefined
+    if (isExpected) this.#toClient(line)
     const { id, method } = parsed(line)
-    if (id !== undefined && method === undefined) {
-      if (id === this.#unwanted) {
-        this.#unwanted = undefined
-        return
-      }
-      this.#open.delete(id)
+    const isAnswer = id !== undefined && method === undefined
+    if (isAnswer && id === this.#unwanted) {
+      this.#unwanted = undefined
+      return
     }
-    this.#toClient(line)
+    if (isAnswer) this.#open.delete(id)
+    if (!isExpected) this.#toClient(line)
   }
 
   #toClient(line: string): void {
     const { output } = this.#options
     if (output.write(`${line}\n`)) return
-    this.#socket.pause()
-    output.once('drain', () => this.#socket.resume())
+    const socket = this.#socket
+    socket.pause()
+    output.once('drain', () => socket.resume())
   }
 
   async #lost(): Promise<void> {
-    const { input } = this.#options
-    if (input.readableEnded || input.destroyed) return this.#end({ kind: 'ended' })
+    if (this.#hasLeft) return this.#end({ kind: 'ended' })
     this.#waiting = []
     const again = [...this.#open].filter(([, { method }]) => READS.has(method))
     for (const [id, { method }] of this.#open)
@@ -158,6 +167,8 @@ class Relay {
     const next = await reach(this.#options)
     if (typeof next === 'string') return this.#end({ kind: 'lost', why: next })
     this.#attach(next)
+    // The last board may have made it wait.
+    this.#input?.resume()
     if (this.#initialize && !this.#open.has(this.#initialize.id)) {
       this.#unwanted = this.#initialize.id
       this.#write(this.#initialize.line)
@@ -168,6 +179,8 @@ class Relay {
     this.#waiting = undefined
     const sent = new Set(again.map(([, { line }]) => line))
     for (const line of kept) if (!sent.has(line)) this.#write(line)
+    // It left meanwhile.
+    if (this.#hasLeft) next.socket.end()
     // What is listed may have changed with the board.
     if (this.#isInitialized)
       for (const list of ['tools', 'resources', 'prompts'])
@@ -176,7 +189,7 @@ class Relay {
 }
 
 /** A socket that speaks MCP from here on, or why there is none. */
-async function reach(options: ConnectOptions): Promise<Socket | string> {
+async function reach(options: ConnectOptions): Promise<Entered | string> {
   const { place, version } = options
   const first = await enter(options)
   // An ordinary start is one connection; anything else is sorted out as for every other command.
@@ -191,44 +204,41 @@ async function reach(options: ConnectOptions): Promise<Socket | string> {
 }
 
 /** Asks the running process for MCP on a connection of its own: the socket, its refusal, or undefined when none fits. */
-async function enter({ place, version, params }: ConnectOptions): Promise<Socket | string | undefined> {
+async function enter({ place, version, params }: ConnectOptions): Promise<Entered | string | undefined> {
   if (placeFault(place) !== undefined) return undefined
-  const socket = await connected(place.socket)
-  const token = socket && readToken(place)
-  if (!socket || token === undefined) return undefined
+  // A process writes its token before it listens; one that took over since refuses an old one.
+  const token = readToken(place)
+  if (token === undefined) return undefined
   const hello = { protocol: PROTOCOL, version, token, open: params }
-  socket.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'board/mcp', params: hello })}\n`)
-  const result = await firstAnswer(socket)
+  const message = `${JSON.stringify({ jsonrpc: '2.0', method: 'board/mcp', params: hello })}\n`
+  const { socket, result, rest } = await firstAnswer(place.socket, message)
   // One that is older has to make room first.
-  if (result && result.why === undefined && !isOlder(result.version, version)) return socket
+  if (result && result.why === undefined && !isOlder(result.version, version)) return { socket, rest }
   socket.destroy()
   return result?.why
 }
 
-function firstAnswer(socket: Socket): Promise<McpResult | undefined> {
+function firstAnswer(
+  path: string,
+  message: string,
+): Promise<Entered & { readonly result?: McpResult | undefined }> {
   return new Promise((done) => {
     let text = Buffer.alloc(0)
-    const end = (result: McpResult | undefined) => {
+    const end = (result: McpResult | undefined, rest = text) => {
       clearTimeout(timer)
-      socket.off('data', onData)
-      socket.off('close', onClose)
-      socket.off('error', onClose)
       socket.pause()
-      done(result)
+      done({ socket, result, rest })
     }
-    const onClose = () => end(undefined)
-    const onData = (chunk: Buffer) => {
-      text = Buffer.concat([text, chunk])
-      const at = text.indexOf(10)
-      if (at === -1) return
-      const rest = text.subarray(at + 1)
-      end(resultIn(text.subarray(0, at).toString('utf8')))
-      if (rest.length > 0) socket.unshift(rest)
-    }
-    const timer = setTimeout(onClose, RESIDENT_LIMITS.openMs)
-    socket.on('data', onData)
-    socket.once('close', onClose)
-    socket.once('error', onClose)
+    const socket = lightConnect(path, {
+      data: (chunk) => {
+        text = Buffer.concat([text, chunk])
+        const at = text.indexOf(10)
+        if (at !== -1) end(resultIn(text.subarray(0, at).toString('utf8')), text.subarray(at + 1))
+      },
+      closed: () => end(undefined),
+    })
+    const timer = setTimeout(() => end(undefined), RESIDENT_LIMITS.openMs)
+    socket.write(message)
   })
 }
 

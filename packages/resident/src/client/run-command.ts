@@ -1,10 +1,9 @@
 // run-command.ts: has the resident process run a command's verb. The smallest client there is: one connection, one message, and
 // what comes back is written as it is. Whatever is unusual ends here with a reason, and the command runs its verb itself.
-import type { Socket } from 'node:net'
-import { lazyModule } from '@plugboard/core/lazy'
 import { RESIDENT_LIMITS } from '../limits.ts'
 import { PROTOCOL } from '../protocol.ts'
 import { placeFault, type ResidentPlace } from '../socket-paths.ts'
+import { type LightSocket, lightConnect } from './light-socket.ts'
 import type { LostCall } from './lost-call.ts'
 import { readToken } from './read-token.ts'
 
@@ -39,11 +38,12 @@ export function runCommand(options: RunCommandOptions): RunningCommand | undefin
   // A process writes its token before it listens; one that took over since refuses an old one.
   const token = readToken(place)
   if (token === undefined) return undefined
-  const socket = lazyModule('node:net').connect(place.socket)
+  const answers = new Answers(options)
+  const socket = lightConnect(place.socket, answers)
   const params = { protocol: PROTOCOL, version, token, sentAt: Date.now(), argv, cwd, env }
   socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'board/run', params })}\n`)
   return {
-    ended: new Promise((done) => new Answers(socket, options, done)),
+    ended: answers.ended(socket),
     interrupt: () => socket.write('{"jsonrpc":"2.0","method":"notifications/cancelled"}\n'),
   }
 }
@@ -51,23 +51,30 @@ export function runCommand(options: RunCommandOptions): RunningCommand | undefin
 /** What the process answers, until it said how the verb ended. */
 class Answers {
   readonly #write: RunCommandOptions['write']
-  readonly #done: (ran: RanCommand) => void
-  readonly #silence: NodeJS.Timeout
+  #done: (ran: RanCommand) => void = () => undefined
+  #silence: NodeJS.Timeout | undefined
   /** The beginning of a line whose end has not come. */
   #begun: Buffer[] = []
   #lost: RanCommand = NONE
 
-  constructor(socket: Socket, { write }: RunCommandOptions, done: (ran: RanCommand) => void) {
+  constructor({ write }: RunCommandOptions) {
     this.#write = write
-    this.#done = done
-    socket.on('data', (chunk: Buffer) => this.#push(chunk))
-    socket.on('error', () => undefined)
-    socket.on('close', () => done(this.#lost))
-    // A process that was stopped does not begin a command that is this old.
-    this.#silence = setTimeout(() => socket.destroy(), RESIDENT_LIMITS.helloMs)
   }
 
-  #push(chunk: Buffer): void {
+  ended(socket: LightSocket): Promise<RanCommand> {
+    // A process that was stopped does not begin a command that is this old.
+    this.#silence = setTimeout(() => socket.destroy(), RESIDENT_LIMITS.helloMs)
+    return new Promise((done) => {
+      this.#done = done
+    })
+  }
+
+  closed(): void {
+    clearTimeout(this.#silence)
+    this.#done(this.#lost)
+  }
+
+  data(chunk: Buffer): void {
     clearTimeout(this.#silence)
     let from = 0
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {

@@ -14,10 +14,12 @@ import * as z from 'zod/mini'
 import { encodeErrors } from '../board-encoding.ts'
 import type { RequestContext } from '../json-rpc-socket.ts'
 import { checked, name, text } from '../params.ts'
+import type { ServerStatus } from '../protocol.ts'
 import { type AppCsp, origins } from './app-sandbox.ts'
 import { CONFIGURATION_METHODS } from './page-configuration.ts'
 import type { PageContext } from './page-host.ts'
 import { type PageMethod, type PageRow, row } from './page-method.ts'
+import { memoryOf } from './process-memory.ts'
 import { WEB_LIMITS } from './web-limits.ts'
 
 const count = z.number('expected a number').check(z.gte(0, 'is below 0'), z.lte(Number.MAX_SAFE_INTEGER))
@@ -29,6 +31,7 @@ const ROWS = {
     board.searchTools(query, SEARCH_RESULTS).map(({ tool }) => tool.name),
   ),
   'page/status': row(z.object({}), ({ host }) => host.status()),
+  'page/memory': row(z.object({}), ({ host }) => memoryByServer(host.status().servers)),
   'page/stop': row(ofServer, async ({ host, board }, { server }) => {
     if (!(await host.stop(server)))
       throw new InvalidInput(
@@ -72,6 +75,15 @@ const ROWS = {
   }),
   ...CONFIGURATION_METHODS,
 } satisfies Readonly<Record<string, PageRow>>
+
+/** Bytes by server; of those that have a process. */
+async function memoryByServer(servers: readonly ServerStatus[]): Promise<Readonly<Record<string, number>>> {
+  const running = servers.flatMap(({ name, pid }) => (pid === undefined ? [] : [{ name, pid }]))
+  const bytes = await memoryOf(running.map(({ pid }) => pid))
+  const sums = new Map<string, number>()
+  for (const { name, pid } of running) sums.set(name, (sums.get(name) ?? 0) + (bytes.get(pid) ?? 0))
+  return Object.fromEntries(sums)
+}
 
 const SEARCH_RESULTS = 200
 const LOG_LINES = 1000

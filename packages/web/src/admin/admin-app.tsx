@@ -8,12 +8,15 @@ import { Notices } from '../parts/notices.tsx'
 import { ThemeButton } from '../parts/theme-button.tsx'
 import type { Json } from '../state/types.ts'
 import { act, hasSession, signIn, signOut, tokenOfAddress } from './admin-client.ts'
-import { LimitsView, ReplicasView, ServersView, SessionsView, TokensView, UsersView } from './admin-views.tsx'
+import type { ViewProps } from './admin-parts.tsx'
+import { LimitsView, ReplicasView, ServersView } from './admin-servers.tsx'
+import { LoginsView, SessionsView, TokensView, UsersView } from './admin-views.tsx'
 
 const VIEWS = {
   users: ['Users', 'user', UsersView],
   sessions: ['Sessions', 'link', SessionsView],
   tokens: ['Tokens', 'lock', TokensView],
+  logins: ['Logins', 'key', LoginsView],
   servers: ['Servers', 'servers', ServersView],
   limits: ['Limits', 'health', LimitsView],
   replicas: ['Replicas', 'copy', ReplicasView],
@@ -21,11 +24,6 @@ const VIEWS = {
 } as const satisfies Readonly<Record<string, readonly [string, IconName, (props: ViewProps) => unknown]>>
 
 type ViewId = keyof typeof VIEWS
-
-interface ViewProps {
-  /** The session is not known any more. */
-  readonly onSignedOut: () => void
-}
 
 type Session = 'signing-in' | 'in' | 'out'
 

@@ -1,135 +1,15 @@
-// admin-views.tsx: the tables of the administration: users, sessions, tokens, servers, limits, replicas. Each reads its own facts again
-// every few seconds, and says so when the gateway does not answer.
-import { type ReactNode, useCallback, useEffect, useState } from 'react'
-import { failureOf } from '../connection/request-failed.ts'
-import { Button, Chip, Empty, Facts, Loading, Problem, StateMark, type StateTone } from '../parts/basics.tsx'
+// admin-views.tsx: who uses the gateway: users, their sessions, named tokens, and the users' own logins at servers.
+import { Button, Chip, StateMark } from '../parts/basics.tsx'
 import { duration } from '../parts/format.ts'
-import type { IconName } from '../parts/icon.tsx'
-import { TableHead } from '../parts/table-head.tsx'
-import { attempt } from '../state/board.ts'
-import { act, SignedOut } from './admin-client.ts'
-
-interface ViewProps {
-  readonly onSignedOut: () => void
-}
-
-const AGAIN_MS = 3000
-const CONFIRM_MS = 4000
-
-/** What the gateway says about a subject, read again and again. */
-function useFacts<T>(what: string, onSignedOut: () => void) {
-  const [facts, setFacts] = useState<T>()
-  const [problem, setProblem] = useState<string>()
-  const read = useCallback(async () => {
-    try {
-      setFacts(await act<T>('GET', what))
-      setProblem(undefined)
-    } catch (error) {
-      if (error instanceof SignedOut) onSignedOut()
-      else setProblem(failureOf(error).message)
-    }
-  }, [what, onSignedOut])
-  useEffect(() => {
-    void read()
-    const timer = setInterval(() => void read(), AGAIN_MS)
-    return () => clearInterval(timer)
-  }, [read])
-  const run = (done: string, method: 'POST' | 'DELETE', ...words: readonly string[]) =>
-    void attempt(async () => {
-      await act(method, ...words)
-      await read()
-    }, done)
-  return { facts, problem, run }
-}
-
-interface PaneProps {
-  readonly title: string
-  readonly summary?: string | undefined
-  readonly isRead: boolean
-  readonly problem: string | undefined
-  readonly children: ReactNode
-}
-
-function Pane({ title, summary, isRead, problem, children }: PaneProps) {
-  return (
-    <section className="pane" aria-labelledby="pane-title">
-      <header className="pane-head">
-        <h1 id="pane-title">{title}</h1>
-        {summary !== undefined && <p className="summary">{summary}</p>}
-      </header>
-      {problem !== undefined && (
-        <Problem title="The gateway does not answer">
-          {problem} What you see is what it said last; it is asked again every few seconds.
-        </Problem>
-      )}
-      {isRead ? children : problem === undefined && <Loading>Asking the gateway…</Loading>}
-    </section>
-  )
-}
-
-interface GridProps {
-  readonly columns: readonly string[]
-  readonly rows: readonly { readonly key: string; readonly cells: readonly ReactNode[] }[]
-  readonly icon: IconName
-  readonly empty: string
-}
-
-function Grid({ columns, rows, icon, empty }: GridProps) {
-  if (rows.length === 0) return <Empty icon={icon} title={empty} />
-  return (
-    <div className="table-wrap">
-      <table className="table">
-        <TableHead columns={columns.map((title) => ({ title, isHidden: title === 'Actions' }))} />
-        <tbody>
-          {rows.map(({ key, cells }) => (
-            <tr key={key}>
-              {cells.map((cell, at) => (
-                <td key={columns[at]}>{cell}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-/** Done by the second press: the first one says what would happen. */
-function ConfirmButton({
-  label,
-  sure,
-  onConfirm,
-}: {
-  readonly label: string
-  readonly sure: string
-  readonly onConfirm: () => void
-}) {
-  const [asks, setAsks] = useState(false)
-  useEffect(() => {
-    if (!asks) return
-    const timer = setTimeout(() => setAsks(false), CONFIRM_MS)
-    return () => clearTimeout(timer)
-  }, [asks])
-  return (
-    <Button
-      tone={asks ? 'danger' : 'plain'}
-      onClick={() => {
-        setAsks(!asks)
-        if (asks) onConfirm()
-      }}
-    >
-      {asks ? sure : label}
-    </Button>
-  )
-}
-
-const when = (at: number | undefined) => (at === undefined ? '' : new Date(at).toLocaleString())
+import { ConfirmButton, Grid, Pane, useFacts, type ViewProps, when } from './admin-parts.tsx'
 
 interface UserRow {
   readonly key: string
   readonly name: string
   readonly roles: readonly string[]
-  readonly sessions: number
+  readonly sessions?: number
+  /** Of a user that another replica let in. */
+  readonly lastSeen?: number
 }
 
 interface Users {
@@ -144,12 +24,12 @@ export function UsersView({ onSignedOut }: ViewProps) {
   const rows = [
     ...users
       .filter(({ key }) => !gone.has(key))
-      .map(({ key, name, roles, sessions }) => ({
+      .map(({ key, name, roles, sessions, lastSeen }) => ({
         key,
         cells: [
           name,
           roles.map((role) => <Chip key={role}>{role}</Chip>),
-          String(sessions),
+          sessions === undefined ? `seen ${when(lastSeen)}` : String(sessions),
           <StateMark key="state" tone="good">
             has access
           </StateMark>,
@@ -293,138 +173,71 @@ export function TokensView({ onSignedOut }: ViewProps) {
   )
 }
 
-interface ServerRow {
-  readonly name: string
-  readonly type?: string
-  readonly state: string
-  readonly tools: number
-  readonly error?: string
-  readonly reason?: string
+interface LoginRow {
+  readonly user: string
+  readonly key: string
+  readonly server: string
+  readonly issuer: string
+  readonly obtained: number
+  readonly expires?: number
+  readonly renewable: boolean
 }
 
-const TONES: Readonly<Record<string, StateTone>> = {
-  connected: 'good',
-  failed: 'bad',
-  pending: 'wait',
-  'needs-auth': 'warn',
-}
+/** One login of a user stands for all servers behind a single sign-on. */
+const EVERY_SERVER = '*'
 
-export function ServersView({ onSignedOut }: ViewProps) {
-  const { facts, problem, run } = useFacts<{ readonly servers: readonly ServerRow[] }>('servers', onSignedOut)
+export function LoginsView({ onSignedOut }: ViewProps) {
+  const { facts, problem, run } = useFacts<{ readonly logins: readonly LoginRow[] }>('logins', onSignedOut)
+  const logins = facts?.logins ?? []
   return (
-    <Pane title="Servers" isRead={facts !== undefined} problem={problem}>
+    <Pane
+      title="Logins"
+      summary={`${logins.length} of users at servers`}
+      isRead={facts !== undefined}
+      problem={problem}
+    >
       <Grid
-        columns={['Server', 'State', 'Transport', 'Tools', 'Actions']}
-        rows={(facts?.servers ?? []).map(({ name, state, type, tools, error, reason }) => ({
-          key: name,
+        columns={['User', 'Server', 'Issuer', 'Since', 'State', 'Actions']}
+        rows={logins.map((one) => ({
+          key: `${one.key} ${one.server}`,
           cells: [
-            <div key="name">
-              {name}
-              {(error ?? reason) !== undefined && <div className="row-sub">{error ?? reason}</div>}
-            </div>,
-            <StateMark key="state" tone={TONES[state] ?? 'off'}>
-              {state}
-            </StateMark>,
-            type ?? '',
-            String(tools),
-            <div key="act" className="actions">
-              {state === 'disabled' ? (
-                <Button onClick={() => run(`${name} is on again.`, 'POST', 'servers', name, 'enable')}>
-                  Switch on
-                </Button>
-              ) : (
-                <>
-                  <Button
-                    onClick={() => run(`${name} was reconnected.`, 'POST', 'servers', name, 'reconnect')}
-                  >
-                    Reconnect
-                  </Button>
-                  <ConfirmButton
-                    label="Switch off"
-                    sure="Switch it off for everyone"
-                    onConfirm={() => run(`${name} is off.`, 'POST', 'servers', name, 'disable')}
-                  />
-                </>
-              )}
-            </div>,
+            one.user,
+            one.server === EVERY_SERVER ? 'every server (single sign-on)' : one.server,
+            <span key="issuer" className="break">
+              {one.issuer}
+            </span>,
+            when(one.obtained),
+            <LoginState key="state" login={one} />,
+            <ConfirmButton
+              key="act"
+              label="Revoke"
+              sure={`End ${one.user}'s login now`}
+              onConfirm={() =>
+                run(
+                  `${one.user} has to log in to ${one.server} again.`,
+                  'DELETE',
+                  'logins',
+                  one.key,
+                  one.server,
+                )
+              }
+            />,
           ],
         }))}
-        icon="servers"
-        empty="No server is served"
+        icon="key"
+        empty="No user has a login at a server"
       />
     </Pane>
   )
 }
 
-interface Limit {
-  readonly perMinute?: number
-  readonly perDay?: number
-  readonly concurrent?: number
-}
-
-interface Limits {
-  readonly calls: Readonly<Record<string, Readonly<Record<string, Limit>>>>
-  readonly running: readonly { readonly of: string; readonly calls: number }[]
-  readonly gateway: Readonly<Record<string, unknown>>
-}
-
-export function LimitsView({ onSignedOut }: ViewProps) {
-  const { facts, problem } = useFacts<Limits>('limits', onSignedOut)
-  const groups = Object.entries(facts?.calls ?? {})
+function LoginState({ login: { renewable, expires } }: { readonly login: LoginRow }) {
+  if (renewable) return <StateMark tone="good">renews itself</StateMark>
+  if (expires === undefined) return <StateMark tone="good">does not end</StateMark>
+  const isOver = expires < Date.now()
   return (
-    <Pane title="Limits" isRead={facts !== undefined} problem={problem}>
-      <Grid
-        columns={['Limit', 'Value']}
-        rows={groups.flatMap(([group, value]) => limitRows([group], value))}
-        icon="health"
-        empty="gateway.json limits no calls"
-      />
-      {(facts?.running.length ?? 0) > 0 && (
-        <>
-          <h2 className="section-title">Calls that run now</h2>
-          <Facts rows={(facts?.running ?? []).map(({ of, calls }) => [of, String(calls)])} />
-        </>
-      )}
-      <h2 className="section-title">Of the gateway itself</h2>
-      <Facts rows={Object.entries(facts?.gateway ?? {}).map(([name, value]) => [name, String(value)])} />
-    </Pane>
-  )
-}
-
-/** Each number of the limits, with the way to it. */
-function limitRows(way: readonly string[], value: unknown): GridProps['rows'] {
-  if (typeof value !== 'object' || value === null)
-    return [{ key: way.join(' '), cells: [way.join(' › '), String(value)] }]
-  return Object.entries(value).flatMap(([name, inner]) => limitRows([...way, name], inner))
-}
-
-interface Replicas {
-  readonly id?: string
-  readonly storeUp?: boolean
-  readonly replicas: readonly { readonly id: string; readonly url: string }[]
-}
-
-export function ReplicasView({ onSignedOut }: ViewProps) {
-  const { facts, problem } = useFacts<Replicas>('replicas', onSignedOut)
-  const { id, storeUp, replicas = [] } = facts ?? {}
-  return (
-    <Pane title="Replicas" isRead={facts !== undefined} problem={problem}>
-      {storeUp !== undefined && (
-        <p>
-          <StateMark tone={storeUp ? 'good' : 'bad'}>
-            {storeUp ? 'The shared store answers' : 'The shared store does not answer'}
-          </StateMark>
-        </p>
-      )}
-      <Grid
-        columns={['Replica', 'Address']}
-        rows={replicas.map((one) => ({
-          key: one.id,
-          cells: [one.id === id ? `${one.id} (this one)` : one.id, one.url],
-        }))}
-        icon="copy"
-        empty="This gateway runs alone"
-      />
-    </Pane>
+    <StateMark tone={isOver ? 'off' : 'wait'}>
+      {isOver ? 'ended' : 'until'} {when(expires)}
+    </StateMark>
   )
 }

@@ -98,13 +98,18 @@ function SkillDetail({ skill, onClose }: { readonly skill: Skill; readonly onClo
 }
 
 function SkillContent({ path, text, bytes }: SkillText) {
-  if (text === undefined)
-    return <p className="dim">{`${path} is no text (${Math.floor((bytes.length * 3) / 4)} bytes).`}</p>
+  if (text === undefined) return <p className="dim">{`${path} is no text (${decodedBytes(bytes)} bytes).`}</p>
   return /\.(md|markdown)$/i.test(path) ? (
     <RichText text={withoutFrontMatter(text)} />
   ) : (
     <Code label={path}>{text}</Code>
   )
+}
+
+/** Of base64: each `=` at the end stands for a byte that is not there. */
+function decodedBytes(base64: string): number {
+  const padding = /={0,2}$/.exec(base64)?.[0].length ?? 0
+  return (base64.length * 3) / 4 - padding
 }
 
 /** What stands between two lines of dashes at the top is for programs. */

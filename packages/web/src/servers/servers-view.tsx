@@ -1,13 +1,13 @@
 // servers-view.tsx: all servers with their live state and numbers, and one of them in full beside the list.
-import { useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { Button, Empty } from '../parts/basics.tsx'
-import { count, duration } from '../parts/format.ts'
+import { count, duration, size } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { SearchField } from '../parts/search-field.tsx'
 import { Sparkline } from '../parts/sparkline.tsx'
 import { type Column, number, TableHead } from '../parts/table-head.tsx'
 import { addressOf, go } from '../routes.ts'
-import { board } from '../state/board.ts'
+import { board, request } from '../state/board.ts'
 import { type CallStats, percentile, statsBy } from '../state/server-stats.ts'
 import { useStore } from '../state/store.ts'
 import type { Server } from '../state/types.ts'
@@ -143,6 +143,7 @@ const COLUMNS: readonly Column[] = [
   number('Tools'),
   { title: 'Calls', className: 'number mid-only' },
   { title: 'Errors', className: 'number mid-only' },
+  { title: 'Memory', className: 'number wide-only' },
   { title: 'Latency', className: 'mid-only latency-column' },
 ]
 
@@ -157,6 +158,7 @@ function ServerTable({
   const pending = useStore(board, (state) => state.pending)
   const stats = useMemo(() => statsBy(traffic, ({ server }) => server), [traffic])
   const waits = new Set(pending.map(({ name }) => name))
+  const memory = useMemory()
   return (
     <div className="table-wrap">
       <table className="table servers">
@@ -167,6 +169,7 @@ function ServerTable({
               key={server.name}
               server={server}
               stats={stats.get(server.name)}
+              memory={memory[server.name]}
               waits={waits.has(server.name)}
               isSelected={server.name === selected}
             />
@@ -177,14 +180,35 @@ function ServerTable({
   )
 }
 
+const MEMORY_MS = 5000
+
+/** Of the processes of servers, by name; asked again while it is shown. */
+function useMemory(): Readonly<Record<string, number>> {
+  const [memory, setMemory] = useState<Readonly<Record<string, number>>>({})
+  useEffect(() => {
+    const read = () =>
+      request<Readonly<Record<string, number>>>('page/memory').then(
+        setMemory,
+        // The page says by itself that the process does not answer.
+        () => undefined,
+      )
+    void read()
+    const timer = setInterval(() => void read(), MEMORY_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return memory
+}
+
 interface ServerRowProps {
   readonly server: Server
   readonly stats: CallStats | undefined
+  /** Bytes. */
+  readonly memory: number | undefined
   readonly waits: boolean
   readonly isSelected: boolean
 }
 
-function ServerRow({ server, stats, waits, isSelected }: ServerRowProps) {
+function ServerRow({ server, stats, memory = 0, waits, isSelected }: ServerRowProps) {
   const { calls = 0, errors = 0, latencies = [] } = stats ?? {}
   const none = <span className="dim">–</span>
   return (
@@ -207,6 +231,7 @@ function ServerRow({ server, stats, waits, isSelected }: ServerRowProps) {
       <td className="number">{server.tools || none}</td>
       <td className="number mid-only">{calls || none}</td>
       <td className={`number mid-only ${errors > 0 ? 'bad' : ''}`}>{errors || none}</td>
+      <td className="number wide-only">{memory > 0 ? size(memory) : none}</td>
       <td className="mid-only latency latency-column">
         {latencies.length === 0 && none}
         {latencies.length > 1 && (

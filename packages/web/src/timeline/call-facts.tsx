@@ -1,5 +1,4 @@
-// call-facts.tsx: what is known about a call beside its messages: the permission decision with its rule, from the audit log, and the
-// headers of its server's entry, with secrets masked.
+// call-facts.tsx: the permission decision of a call with its rule, from the audit log.
 import { type ReactNode, useEffect, useState } from 'react'
 import { request } from '../state/board.ts'
 import type { Json } from '../state/types.ts'
@@ -47,24 +46,4 @@ function nearest(
   return entries
     .filter((entry) => entry['server'] === server && entry['tool'] === tool && distance(entry) <= AFTER_MS)
     .sort((one, other) => distance(one) - distance(other))[0]
-}
-
-interface Explained {
-  readonly definitions: readonly { readonly verdict: string; readonly entry: unknown }[]
-}
-
-export function useHeaders({ server }: Exchange): Rows {
-  const [headers, setHeaders] = useState<Json>()
-  useEffect(() => {
-    request<Explained>('config/explain', { name: server }).then(
-      ({ definitions }) => {
-        const { entry } = definitions.find(({ verdict }) => verdict === 'winner') ?? {}
-        setHeaders((entry as { readonly headers?: Json } | undefined)?.headers)
-      },
-      // A server of another terminal has no entry in these files.
-      () => undefined,
-    )
-  }, [server])
-  if (!headers) return []
-  return Object.entries(headers).map(([name, value]) => [`Header ${name}`, String(value)])
 }

@@ -9,7 +9,7 @@ export interface Exchange {
   readonly connection: number
   readonly era?: TrafficEntry['era']
   readonly direction: TrafficEntry['direction']
-  readonly kind: 'request' | 'notification' | 'answer'
+  readonly kind: 'request' | 'notification' | 'answer' | 'http' | 'hook'
   readonly method: string
   readonly name?: string
   readonly id?: string | number
@@ -19,6 +19,10 @@ export interface Exchange {
   readonly outcome: 'ok' | 'error' | 'tool-error' | 'open'
   /** The request that this one repeats on another connection, because it was never answered. */
   readonly retryOf?: number
+  /** The HTTP exchanges that carried it: more than one when it was sent again. */
+  readonly http: readonly TrafficEntry[]
+  /** The hooks that ran around the call. */
+  readonly hooks: readonly TrafficEntry[]
   /** It was recorded while nobody looked: only what it was is known. */
   readonly isOutline?: boolean
 }
@@ -26,7 +30,7 @@ export interface Exchange {
 export interface Filter {
   readonly text: string
   readonly server: string
-  readonly kind: '' | 'work' | 'error' | 'server' | 'notification'
+  readonly kind: '' | 'work' | 'error' | 'server' | 'notification' | 'again' | 'hooks'
 }
 
 export const EMPTY_FILTER: Filter = { text: '', server: '', kind: '' }
@@ -36,7 +40,16 @@ export function exchangesOf(traffic: readonly TrafficEntry[]): readonly Exchange
   const places = new Map<number, number>()
   /** Places of the last request for the same thing. */
   const last = new Map<string, number>()
+  const hooks = hooksByCall(traffic)
   for (const entry of traffic) {
+    const carrier = entry.carries === undefined ? undefined : places.get(entry.carries)
+    const carried = carrier === undefined ? undefined : rows[carrier]
+    if (carrier !== undefined && carried) {
+      rows[carrier] = withHttp(carried, entry)
+      continue
+    }
+    // Shown with its call.
+    if (entry.kind === 'hook' && hooks.has(entry.call)) continue
     const { number, answers, durationMs } = entry
     const place = answers === undefined ? undefined : places.get(answers)
     const asked = place === undefined ? undefined : rows[place]
@@ -50,13 +63,39 @@ export function exchangesOf(traffic: readonly TrafficEntry[]): readonly Exchange
       }
       continue
     }
-    const row = rowOf(entry)
+    const row = rowOf(entry, hooks.get(entry.call))
     const retryOf = row.kind === 'request' ? lostBefore(row, rows[last.get(subjectOf(row)) ?? -1]) : undefined
     places.set(number, rows.length)
     if (row.kind === 'request') last.set(subjectOf(row), rows.length)
     rows.push(retryOf === undefined ? row : { ...row, retryOf })
   }
   return rows
+}
+
+/** A request whose last exchange failed gets no answer; one that the server asked to send later is still open. */
+function withHttp(row: Exchange, entry: TrafficEntry): Exchange {
+  const http = [...row.http, entry]
+  if (row.answer !== undefined) return { ...row, http }
+  const waits = entry.http?.retryAfterMs !== undefined && http.length === 1
+  if (!isHttpFailure(entry) || waits) return { ...row, http, outcome: 'open' }
+  return { ...row, http, outcome: 'error', durationMs: entry.at - row.at }
+}
+
+/** The hooks of the calls that were sent; those of a call that was refused stay rows of their own. */
+function hooksByCall(
+  traffic: readonly TrafficEntry[],
+): ReadonlyMap<number | undefined, readonly TrafficEntry[]> {
+  const found = new Map<number | undefined, TrafficEntry[]>()
+  for (const { kind, call } of traffic) if (kind === 'request' && call !== undefined) found.set(call, [])
+  for (const entry of traffic) if (entry.kind === 'hook') found.get(entry.call)?.push(entry)
+  return found
+}
+
+/** A server without a stream of its own, or without sessions to end, says 405: that is no failure. */
+export function isHttpFailure({ http }: TrafficEntry): boolean {
+  if (!http) return false
+  const { failure, status = 0, method } = http
+  return failure !== undefined || (status >= 400 && !(status === 405 && method !== 'POST'))
 }
 
 function subjectOf({ server, direction, method, name }: Exchange): string {
@@ -71,9 +110,10 @@ function lostBefore(row: Exchange, before: Exchange | undefined): number | undef
 
 const RETRY_MS = 120_000
 
-function rowOf(entry: TrafficEntry): Exchange {
+function rowOf(entry: TrafficEntry, hooks: readonly TrafficEntry[] = []): Exchange {
   const { number, at, server, connection, era, direction, kind, method, name, id, size, isOutline } = entry
   const isAnswer = kind === 'response' || kind === 'error'
+  const { durationMs } = entry
   return {
     number,
     at,
@@ -83,12 +123,23 @@ function rowOf(entry: TrafficEntry): Exchange {
     kind: isAnswer ? 'answer' : kind,
     method: method ?? (isAnswer ? 'answer' : 'message'),
     size,
-    outcome: kind === 'request' ? 'open' : kind === 'error' ? 'error' : 'ok',
+    outcome: outcomeOf(entry),
+    http: kind === 'http' ? [entry] : [],
+    hooks: kind === 'hook' ? [entry] : hooks,
     ...(era && { era }),
     ...(name !== undefined && { name }),
     ...(id !== undefined && { id }),
     ...(isOutline && { isOutline }),
+    ...(durationMs !== undefined && !isAnswer && { durationMs }),
   }
+}
+
+function outcomeOf(entry: TrafficEntry): Exchange['outcome'] {
+  if (entry.kind === 'request') return 'open'
+  const { decision } = entry.hook ?? {}
+  const isFailed =
+    entry.kind === 'error' || isHttpFailure(entry) || decision === 'refused' || decision === 'failed'
+  return isFailed ? 'error' : 'ok'
 }
 
 const WORK = new Set(['tools/call', 'resources/read', 'prompts/get'])
@@ -117,5 +168,9 @@ function isOfKind(row: Exchange, kind: Filter['kind']): boolean {
       return row.direction === 'received'
     case 'notification':
       return row.kind === 'notification'
+    case 'again':
+      return row.retryOf !== undefined || row.http.length > 1
+    case 'hooks':
+      return row.hooks.length > 0
   }
 }

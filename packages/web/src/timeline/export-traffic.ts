@@ -11,10 +11,11 @@ export async function exportTraffic(rows: readonly Exchange[]): Promise<string> 
   return JSON.stringify({ log: { version: '1.0', creator: { name: 'plugboard' }, entries } }, null, 2)
 }
 
-async function entryOf({ number, answer, at, durationMs, ...rest }: Exchange): Promise<unknown> {
-  const [sent, received] = await Promise.all([
+async function entryOf({ number, answer, at, durationMs, http, hooks, ...rest }: Exchange): Promise<unknown> {
+  const [sent, received, ...exchanges] = await Promise.all([
     messageOf(number),
     answer === undefined ? undefined : messageOf(answer),
+    ...http.map((one) => messageOf(one.number)),
   ])
   return {
     startedDateTime: new Date(at).toISOString(),
@@ -22,6 +23,8 @@ async function entryOf({ number, answer, at, durationMs, ...rest }: Exchange): P
     ...rest,
     request: sent,
     ...(received !== undefined && { response: received }),
+    ...(exchanges.length > 0 && { http: exchanges }),
+    ...(hooks.length > 0 && { hooks: hooks.map(({ hook, durationMs: time }) => ({ ...hook, time })) }),
   }
 }
 

@@ -5,8 +5,9 @@ import { clock, duration, size, tokens } from '../parts/format.ts'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { addressOf } from '../routes.ts'
 import { attempt, request } from '../state/board.ts'
-import { useDecision, useHeaders } from './call-facts.tsx'
+import { useDecision } from './call-facts.tsx'
 import { Differences } from './compare.tsx'
+import { HookRuns, HttpExchanges } from './exchange-steps.tsx'
 import type { Exchange } from './exchanges.ts'
 
 interface MessageDetailProps {
@@ -44,8 +45,9 @@ export function MessageDetail({ exchange, compared, isKept, onCompare, onClose }
 const OUTCOMES = { ok: 'good', error: 'deny', 'tool-error': 'deny', open: 'plain' } as const
 
 function Sides({ exchange }: { readonly exchange: Exchange }) {
-  const { number, answer, server, at, era, direction, durationMs, outcome, id, connection, retryOf } =
+  const { number, answer, server, at, era, direction, durationMs, outcome, id, connection, retryOf, kind } =
     exchange
+  const isMessage = kind !== 'http' && kind !== 'hook'
   return (
     <div className="stack">
       <Facts
@@ -56,15 +58,17 @@ function Sides({ exchange }: { readonly exchange: Exchange }) {
               {outcome}
             </Chip>,
           ],
-          ['Server', `${server} (connection ${connection})`],
-          ['Direction', direction === 'sent' ? 'board → server' : 'server → board'],
+          ['Server', connection === 0 ? server : `${server} (connection ${connection})`],
+          ['Direction', isMessage && (direction === 'sent' ? 'board → server' : 'server → board')],
           ['Era', era],
           ['Id', id === undefined ? undefined : String(id)],
           ['At', clock(at, true)],
           ['Took', durationMs === undefined ? undefined : duration(durationMs)],
           [
             'Size',
-            exchange.isOutline ? undefined : `${size(exchange.size)}, about ${tokens(exchange.size)} tokens`,
+            exchange.isOutline || !isMessage
+              ? undefined
+              : `${size(exchange.size)}, about ${tokens(exchange.size)} tokens`,
           ],
           [
             'Sent again',
@@ -75,7 +79,6 @@ function Sides({ exchange }: { readonly exchange: Exchange }) {
             ),
           ],
           ...useDecision(exchange),
-          ...useHeaders(exchange),
         ]}
       />
       {exchange.isOutline && (
@@ -84,7 +87,9 @@ function Sides({ exchange }: { readonly exchange: Exchange }) {
           kept whole.
         </p>
       )}
-      <Message title={answer === undefined ? 'Message' : 'Request'} number={number} />
+      <HookRuns hooks={exchange.hooks} />
+      <HttpExchanges http={exchange.http} />
+      {isMessage && <Message title={answer === undefined ? 'Message' : 'Request'} number={number} />}
       {answer !== undefined && <Message title="Answer" number={answer} />}
     </div>
   )

@@ -113,6 +113,8 @@ function Filters({
           <option value="error">Errors</option>
           <option value="server">From the server</option>
           <option value="notification">Notifications</option>
+          <option value="again">Sent again</option>
+          <option value="hooks">With hooks</option>
         </select>
       </label>
     </div>
@@ -138,7 +140,9 @@ function RowHead() {
   return (
     <div className="row row-head" aria-hidden="true">
       {['Time', 'Server', 'Method', 'Took', 'Size', 'Waterfall'].map((title) => (
-        <span key={title}>{title}</span>
+        <span key={title} className={title === 'Took' || title === 'Size' ? 'number' : undefined}>
+          {title}
+        </span>
       ))}
     </div>
   )
@@ -205,6 +209,30 @@ function Rows({
   )
 }
 
+const MARKS: Readonly<Partial<Record<Exchange['kind'], string>>> = { notification: '·', http: '⇄', hook: '⚑' }
+
+function isSized({ kind, isOutline }: Exchange): boolean {
+  return !isOutline && kind !== 'http' && kind !== 'hook'
+}
+
+/** In a word: the statuses of a request that was sent more than once, and what its hooks decided. */
+function Besides({ row: { http, hooks, kind } }: { readonly row: Exchange }) {
+  const statuses = http.map((one) => one.http?.failure ?? one.http?.status)
+  const decided = hooks.map(({ hook }) => hook?.decision).filter((one) => one !== 'passed')
+  return (
+    <>
+      {(statuses.length > 1 || kind === 'http') && <span className="row-note"> {statuses.join(' → ')}</span>}
+      {hooks.length > 0 && (
+        <span className="row-note">
+          {kind === 'hook' ? ' ' : ' ⚑ '}
+          {decided.join(', ')}
+          <span className="visually-hidden">{kind === 'hook' ? '' : 'by a hook'}</span>
+        </span>
+      )}
+    </>
+  )
+}
+
 interface RowProps {
   readonly row: Exchange
   readonly from: number
@@ -228,16 +256,20 @@ function Row({ row, from, until, isSelected, onKey }: RowProps) {
       <span>{row.server}</span>
       <span>
         <span className="row-arrow" aria-hidden="true">
-          {row.kind === 'notification' ? '·' : row.direction === 'sent' ? '→' : '←'}
+          {MARKS[row.kind] ?? (row.direction === 'sent' ? '→' : '←')}
         </span>
-        <span className="visually-hidden">{row.direction}</span> <strong>{row.method}</strong>
+        <span className="visually-hidden">{row.kind === 'hook' ? 'hook' : row.direction}</span>{' '}
+        <strong>{row.method}</strong>
         {row.name !== undefined && <span className="row-name"> {row.name}</span>}
         {row.retryOf !== undefined && <span className="dim"> again</span>}
-        {row.outcome === 'error' && <span className="bad"> error</span>}
+        <Besides row={row} />
+        {row.outcome === 'error' && (row.kind === 'request' || row.kind === 'answer') && (
+          <span className="bad"> error</span>
+        )}
         {row.outcome === 'tool-error' && <span className="bad"> tool error</span>}
       </span>
       <span className="number">{took}</span>
-      <span className="number dim">{row.isOutline ? '' : size(row.size)}</span>
+      <span className="number dim">{isSized(row) ? size(row.size) : ''}</span>
       <span className="waterfall" aria-hidden="true">
         <span className="waterfall-bar" style={{ marginLeft: `${left}%`, width: `${width}%` }} />
       </span>

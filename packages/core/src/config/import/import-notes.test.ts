@@ -317,6 +317,8 @@ describe('a document of a client', () => {
     const { depth, entriesPerFile } = CONFIG_LIMITS
     const nested = (levels: number) => parseJsonTree('['.repeat(levels) + ']'.repeat(levels)).kind
     expect([nested(depth), nested(depth + 1)]).toEqual(['tree', 'fault'])
+    const objects = (levels: number) => parseJsonTree(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`).kind
+    expect([objects(depth), objects(depth + 1)]).toEqual(['tree', 'fault'])
     expect(parseJsonTree(`[${'[{}],'.repeat(100)}]`).kind).toBe('tree')
     expect(parseJsonTree(`[${'{"a":[]},'.repeat(100)}]`).kind).toBe('tree')
     const many = (count: number) => {

@@ -33,7 +33,6 @@ export type Tree =
 /** JSON with comments, as a tree whose nodes know their position. */
 export function parseJsonTree(text: string): Tree {
   const clean = text.replace(/^\uFEFF/, '')
-  if (clean.trim() === '') return { kind: 'empty' }
   const deep = tooDeep(clean)
   if (deep) return deep
   const faults: JsonFault[] = []

@@ -111,14 +111,18 @@ describe('a plugin folder', () => {
   it('fills in its own folder everywhere, and keeps the first of one name', async () => {
     put(
       '.mcp.json',
-      '{\n  "a": {"command": "${CLAUDE_PLUGIN_ROOT}/x", "env": {"K": "${PLUGBOARD_PLUGIN_ROOT}"}}\n}',
+      '{\n  "a": {"command": "${CLAUDE_PLUGIN_ROOT}/x", "args": ["-c", "${CLAUDE_PLUGIN_ROOT}"], "env": {"K": "${PLUGBOARD_PLUGIN_ROOT}"}}\n}',
     )
     put(
       'plugin.json',
       '{"mcpServers": {\n  "a": {"command": "y"},\n  "b": {"command": "z", "timeout": 5}\n}}',
     )
     const [own, manifest] = await read()
-    expect(own?.servers.get('a')?.value).toEqual({ command: `${root}/x`, env: { K: root } })
+    expect(own?.servers.get('a')?.value).toEqual({
+      command: `${root}/x`,
+      args: ['-c', root],
+      env: { K: root },
+    })
     expect(manifest?.servers.get('b')).toEqual({ value: { command: 'z', timeout: 5 }, line: 3, column: 8 })
     expect(manifest?.diagnostics).toStrictEqual([
       {
@@ -159,7 +163,8 @@ describe('a text that lists servers', () => {
     ['{"mcpServers": {"a": {}}, "servers": {"b": {}}}', strict, ['b']],
     ['{"mcpServers": {"a": {}}}', strict, ['a']],
   ])('%j has the servers of its map', (text, shape, names) => {
-    expect([...readServers(text, 'f', shape).servers.keys()]).toEqual(names)
+    const { readable, servers } = readServers(text, 'f', shape)
+    expect([readable, [...servers.keys()]]).toEqual([true, names])
   })
 
   it('leaves out a name that would reach a prototype, and says so', () => {

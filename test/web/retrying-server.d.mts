@@ -1,0 +1,1 @@
+export function startRetryingServer(): Promise<{ readonly url: string; close(): Promise<void> }>
