@@ -84,6 +84,7 @@ it('an administrator sees whose a session is, and how long it was idle', async (
     {
       id: named.claims.sid,
       user: 'ada',
+      userKey: 'ada',
       client: 'editor',
       protocolVersion: '2025-11-25',
       streaming: false,
