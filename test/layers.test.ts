@@ -43,7 +43,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index'],
   ],
   cli: [
-    ['colors', 'exit-codes', 'descriptors', 'terminal-device', 'names-file'],
+    ['colors', 'exit-codes', 'raw-output', 'terminal-device', 'file-arguments'],
     ['streams'],
     ['wrap'],
     ['output'],
@@ -55,11 +55,12 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['verb-table', 'with-board'],
     ['args', 'help', 'chat'],
     ['main', 'thin', 'thin-connect'],
+    ['serve'],
     ['board-verbs'],
   ],
   gateway: [
     ['limits', 'json-rpc', 'metrics', 'access', 'store'],
-    ['errors', 'telemetry', 'parse-message', 'sealing', 'config'],
+    ['errors', 'server-span', 'parse-message', 'sealing', 'config'],
     ['views', 'identity', 'call-limits', 'results'],
     ['client-request'],
     ['operation', 'isolation', 'own-tool', 'local-login', 'tasks', 'user-logins'],

@@ -79,7 +79,7 @@ describe('the writer of the command', () => {
     const strays = files
       .map((file) => relative(root, file))
       // The second is where the first ends, and what the smallest command writes with: text that the resident made fit to show.
-      .filter((file) => !['streams.ts', 'descriptors.ts', 'colors.ts'].includes(file))
+      .filter((file) => !['streams.ts', 'raw-output.ts', 'colors.ts'].includes(file))
       // They hand their pipe to the protocol, and refuse a terminal.
       .filter((file) => file !== join('board-verbs', 'connect.ts') && file !== 'thin-connect.ts')
       // It writes to a file of its own.

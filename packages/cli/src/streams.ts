@@ -3,10 +3,10 @@
 import { lazyModule } from '@plugboard/core/lazy'
 import { visible } from '@plugboard/core/text/escape-controls'
 import { withCodes } from './colors.ts'
-import { type Fd, put } from './descriptors.ts'
+import { type Fd, put } from './raw-output.ts'
 import { mayBeTerminal } from './terminal-device.ts'
 
-export { type Fd, neverBlock } from './descriptors.ts'
+export { type Fd, neverBlock } from './raw-output.ts'
 
 export function write(fd: Fd, text: string): void {
   screen[ERASE]?.()

@@ -3,9 +3,9 @@
 import { stateFolder } from '@plugboard/core/config'
 import { homeOf } from '@plugboard/core/host'
 import { type RanCommand, type RunningCommand, residentPlace, runCommand } from '@plugboard/resident/client'
-import { isUnread, put } from './descriptors.ts'
 import { EXIT } from './exit-codes.ts'
-import { namesFile } from './names-file.ts'
+import { namesFile } from './file-arguments.ts'
+import { isUnread, put } from './raw-output.ts'
 import { mayUseResident } from './resident/use-resident.ts'
 import { mayBeTerminal } from './terminal-device.ts'
 

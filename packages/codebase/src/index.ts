@@ -8,7 +8,7 @@ import type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 
 export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
 export type { EmbeddingChoice } from './semantic/embedding-choice.ts'
-export { type EmbeddingFlags, embeddingsFrom } from './semantic/settings.ts'
+export { type EmbeddingFlags, embeddingsFrom } from './semantic/model-settings.ts'
 export { openTextEmbedder, type TextEmbedder } from './semantic/text-embedder.ts'
 export type { HttpHandle, HttpOptions } from './transports/http.ts'
 export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'

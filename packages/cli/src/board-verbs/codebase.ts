@@ -15,12 +15,12 @@ import { plugboardHome } from '@plugboard/core/config'
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT, shortPath, table } from '../output.ts'
+import { onPort } from '../serve/port-errors.ts'
+import { readTokenFile } from '../serve/token-file.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
 import { isTerminal } from '../streams.ts'
 import { IndexBar } from '../terminal/index-bar.ts'
 import { textColumns, wrapped } from '../wrap.ts'
-import { onPort } from './port-errors.ts'
-import { readTokenFile } from './token-file.ts'
 
 /** Each takes memory; more do not make any usual machine faster. */
 const THREADS_MAX = 64

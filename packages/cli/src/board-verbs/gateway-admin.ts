@@ -2,8 +2,8 @@
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { EXIT, table } from '../output.ts'
-import { gatewayOption } from './gateway-file.ts'
-import { adminToken } from './serve-admin.ts'
+import { adminToken } from '../serve/admin.ts'
+import { gatewayOption } from '../serve/gateway-file.ts'
 
 /** A drain waits for the calls that run. */
 const TIMEOUT_MS = 120_000

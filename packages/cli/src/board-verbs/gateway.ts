@@ -12,8 +12,8 @@ import {
 } from '@plugboard/gateway'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
+import { readText, tokensFile } from '../serve/gateway-file.ts'
 import { administer, TOPICS } from './gateway-admin.ts'
-import { readText, tokensFile } from './gateway-file.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [topic = ''] = invocation.positionals

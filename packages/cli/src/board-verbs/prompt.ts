@@ -7,7 +7,7 @@ import { readTexts } from '../shared/arguments.ts'
 import { forStdout, oneLine } from '../shared/one-line.ts'
 import { argumentFiles } from '../shared/stdin.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
-import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { userPromptOptions } from '../terminal/terminal-prompts.ts'
 import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {

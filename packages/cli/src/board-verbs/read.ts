@@ -9,7 +9,7 @@ import { forStdout } from '../shared/one-line.ts'
 import { writeTarget } from '../shared/output-file.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
 import { writeBytes } from '../streams.ts'
-import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { userPromptOptions } from '../terminal/terminal-prompts.ts'
 import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {

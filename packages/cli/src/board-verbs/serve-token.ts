@@ -17,8 +17,8 @@ import {
 } from '@plugboard/gateway'
 import type { Invocation } from '../context.ts'
 import { EXIT, table } from '../output.ts'
-import { type GatewayFile, gatewayOption, tokensFile } from './gateway-file.ts'
-import { storeUrl } from './serve-replicas.ts'
+import { type GatewayFile, gatewayOption, tokensFile } from '../serve/gateway-file.ts'
+import { storeUrl } from '../serve/replicas.ts'
 
 const USAGE = 'Usage: plugboard serve token add NAME [--expires 30d] [--role ROLE] | list | revoke NAME'
 

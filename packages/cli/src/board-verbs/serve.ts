@@ -26,22 +26,22 @@ import {
 import { printConfigEvents } from '../config-events.ts'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
+import { openAccessLog } from '../serve/access-log.ts'
+import { openAdmin } from '../serve/admin.ts'
+import { clientEntries, YOUR_TOKEN } from '../serve/client-entries.ts'
+import { type GatewayFile, gatewayOption } from '../serve/gateway-file.ts'
+import { openLogin, type ServedLogin } from '../serve/local-login.ts'
+import { onPort } from '../serve/port-errors.ts'
+import { replicaUrl, storeUrl } from '../serve/replicas.ts'
+import { lastingState } from '../serve/state.ts'
+import { followCertificate, readCertificate } from '../serve/tls.ts'
+import { followTokens, readTokens } from '../serve/token-grants.ts'
+import { openUserLogins } from '../serve/user-logins.ts'
+import { openUsers, type ServedUsers } from '../serve/users.ts'
+import { servedExposure, tellListing, viewOptions } from '../serve/views.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
 import { isTerminal, serviceLog, write } from '../streams.ts'
-import { openAccessLog } from './access-log.ts'
-import { clientEntries, YOUR_TOKEN } from './client-entries.ts'
-import { type GatewayFile, gatewayOption } from './gateway-file.ts'
-import { onPort } from './port-errors.ts'
-import { openAdmin } from './serve-admin.ts'
-import { openLogin, type ServedLogin } from './serve-login.ts'
-import { replicaUrl, storeUrl } from './serve-replicas.ts'
-import { lastingState } from './serve-state.ts'
-import { followCertificate, readCertificate } from './serve-tls.ts'
-import { openUserLogins } from './serve-user-logins.ts'
-import { openUsers, type ServedUsers } from './serve-users.ts'
-import { servedExposure, tellListing, viewOptions } from './serve-views.ts'
-import { followTokens, readTokens } from './token-grants.ts'
 
 const LEAVE_MS = 1000
 
@@ -169,7 +169,7 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
       }),
       ...(accessLog && { accessLog }),
       ...(invocation.flag('agent') && {
-        ownTools: [(await import('./serve-agent.ts')).askAgentTool(invocation.host)],
+        ownTools: [(await import('../serve/agent.ts')).askAgentTool(invocation.host)],
       }),
       roots: () => ({ roots: [{ uri: pathToFileURL(root).href, name: root }] }),
     },

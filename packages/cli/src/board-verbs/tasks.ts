@@ -10,7 +10,7 @@ import { entryHash, type TaskRecord, TaskRecords } from '../shared/task-records.
 import { timeoutOption } from '../shared/timeouts.ts'
 import { isTerminal } from '../streams.ts'
 import { ProgressLine } from '../terminal/progress.ts'
-import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { userPromptOptions } from '../terminal/terminal-prompts.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
 import { printCall } from './print-call.ts'
 

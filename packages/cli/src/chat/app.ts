@@ -13,6 +13,7 @@ import { ring } from '../streams.ts'
 import { type ImageTerminal, imageRows, imageTerminal, protocolOf } from '../terminal/inline-image.ts'
 import { shownText, wrap, wrapText } from '../terminal/layout.ts'
 import { tracer } from '../trace-line.ts'
+import { reviewPlan, userAtTerminal } from './chat-prompts.ts'
 import { completions } from './completion-candidates.ts'
 import { History } from './history.ts'
 import { fromPrompt, withMentions } from './mentions.ts'
@@ -24,7 +25,6 @@ import { runShell } from './shell-command.ts'
 import { COMMANDS, type CommandContext, commandWords, runCommand } from './slash-commands.ts'
 import { statusLine } from './status-line.ts'
 import { Transcript } from './transcript.ts'
-import { reviewPlan, userAtTerminal } from './user-prompts.ts'
 
 export interface AppOptions {
   readonly screen: Screen

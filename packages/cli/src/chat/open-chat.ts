@@ -268,7 +268,7 @@ function sessionOf(
 /** With a terminal there is a user to ask, also when the answer goes into a pipe. */
 async function userFor(invocation: Invocation): Promise<UserInterface> {
   if (invocation.output.json || !isTerminal(0) || !isTerminal(2)) return {}
-  const { userAtTerminal } = await import('./user-prompts.ts')
+  const { userAtTerminal } = await import('./chat-prompts.ts')
   return userAtTerminal({ host: invocation.host, color: invocation.output.errorColor })
 }
 

@@ -4,8 +4,8 @@ import type { Board, BoardBehaviour } from '@plugboard/core'
 import { openRemote } from '@plugboard/resident/client'
 import { type Invocation, switchedOn } from '../context.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
+import { starterFor, usesResident } from './find-or-start.ts'
 import { definedOnly, placeOf, VERSION } from './process.ts'
-import { starterFor, usesResident } from './starter.ts'
 
 export async function openResidentBoard(
   invocation: Invocation,

@@ -16,7 +16,7 @@ import {
 import { loginToIdp } from './cross-app-access.ts'
 import { challengeOf, chooseScope, type Discovered, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
-import { machineLoginFor, refresherFor } from './grants.ts'
+import { machineLoginFor, refresherFor } from './login-renewal.ts'
 import { forgetNeedsAuth, needsAuth } from './needs-auth.ts'
 import { deleteLogin, type Login, loadLogin, saveLogin, unusable } from './stored-logins.ts'
 import { clientAuthentication, requestTokens } from './token-endpoint.ts'

@@ -15,7 +15,7 @@ import {
   usesSingleSignOn,
 } from './context.ts'
 import { dpopProof } from './dpop.ts'
-import { machineLoginFor, refresherFor } from './grants.ts'
+import { machineLoginFor, refresherFor } from './login-renewal.ts'
 import { forgetNeedsAuth, needsAuth, rememberNeedsAuth } from './needs-auth.ts'
 import { type Login, loadLogin } from './stored-logins.ts'
 import type { TokenRefresher } from './token-refresh.ts'

@@ -10,6 +10,7 @@ import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
 import type { Progress } from '../events.ts'
 import { CONNECT_LIMITS, TASK_LIMITS } from '../limits.ts'
 import { httpStatus } from '../transports/transport-errors.ts'
+import type { RequestTrace } from './client-span.ts'
 import {
   type Asked,
   type Begun,
@@ -35,7 +36,6 @@ import {
 } from './request-errors.ts'
 import { type Json, READING_METHODS, RPC } from './server-info.ts'
 import { followTask, type TaskPort } from './task-polling.ts'
-import type { RequestTrace } from './telemetry.ts'
 
 export type { RequestHost, RequestOptions } from './direct-call.ts'
 
@@ -85,7 +85,7 @@ export class Requests {
   async #send(asked: Asked): Promise<Json> {
     const release = hold(this.#on.host)
     try {
-      this.#Trace ??= (await import('./telemetry.ts')).RequestTrace
+      this.#Trace ??= (await import('./client-span.ts')).RequestTrace
       const { method, params, name, options } = asked
       const teller = this.#tellerOf(options)
       const { host, events } = teller

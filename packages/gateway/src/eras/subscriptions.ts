@@ -2,7 +2,7 @@
 // end, and how many an owner may have open.
 import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { ConcurrencyLimit } from '../access/concurrency-limits.ts'
+import { ConcurrencyLimit } from '../access/fair-slots.ts'
 import type { Client } from '../client-request.ts'
 import { isUnreachable } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'

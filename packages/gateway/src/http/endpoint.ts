@@ -11,8 +11,8 @@ import {
   type AuthorizedClient,
   METADATA_PATH,
 } from '../access/access.ts'
-import { ConcurrencyLimit } from '../access/concurrency-limits.ts'
 import { FairQueue } from '../access/fair-queue.ts'
+import { ConcurrencyLimit } from '../access/fair-slots.ts'
 import { type Handshake, readHandshake } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
 import { wireError } from '../errors.ts'
@@ -28,7 +28,7 @@ import {
   RPC,
 } from '../json-rpc.ts'
 import { parseMessage } from '../parse-message.ts'
-import { withTraceHeaders } from '../telemetry.ts'
+import { withTraceHeaders } from '../server-span.ts'
 import type { LoginPages } from '../user-logins/login-pages.ts'
 import { loginPages } from '../user-logins/login-steps.ts'
 import { checkHeaders, eraOf, isEnvelopeFault } from './era-headers.ts'

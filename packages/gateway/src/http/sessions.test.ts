@@ -1,6 +1,6 @@
 // The number of sessions is bounded and shared fairly, and a session that is no longer in memory is rebuilt from its id.
 import { describe, expect, it } from 'vitest'
-import { ConcurrencyLimit } from '../access/concurrency-limits.ts'
+import { ConcurrencyLimit } from '../access/fair-slots.ts'
 import { readHandshake } from '../eras/legacy.ts'
 import { makeGateway, onEnd } from '../fixtures/kit.ts'
 import { EVERYTHING, type GatewayLimits, KeyRing, SpentIds } from '../index.ts'

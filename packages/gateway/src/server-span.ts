@@ -1,4 +1,4 @@
-// telemetry.ts: one SERVER span for a client's request. Its parent is the context that the client sent: in `_meta`, or else
+// server-span.ts: one SERVER span for a client's request. Its parent is the context that the client sent: in `_meta`, or else
 // in the headers of HTTP. What goes on to a server names this span, so that one trace leads from the client to the server.
 import {
   type Context,

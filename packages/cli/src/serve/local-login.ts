@@ -1,4 +1,4 @@
-// serve-login.ts: `serve --http --login local`: the gateway as its own authorization server, for homes and for clients that accept only
+// local-login.ts: `serve --http --login local`: the gateway as its own authorization server, for homes and for clients that accept only
 // OAuth. How a login works is decided by the gateway package.
 import { join } from 'node:path'
 import { stateFolder } from '@plugboard/core/config'

@@ -1,4 +1,4 @@
-// telemetry.ts: one OpenTelemetry span per request, by the conventions for MCP, and the trace context passed on to
+// client-span.ts: one OpenTelemetry span per request, by the conventions for MCP, and the trace context passed on to
 // the server. It uses the API alone: without a registered SDK nothing is recorded and nothing is added to a request.
 import {
   type Attributes,

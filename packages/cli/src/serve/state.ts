@@ -1,4 +1,4 @@
-// serve-state.ts: what a served board keeps beyond its process: the keys that seal sessions, used ids, names of tools. With a store it
+// state.ts: what a served board keeps beyond its process: the keys that seal sessions, used ids, names of tools. With a store it
 // is shared with other replicas.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type GatewayOptions, gatewayKeys, KeyRing, openNameStore, SpentIds } from '@plugboard/gateway'
 import type { Invocation } from '../context.ts'
-import { openReplicas } from './serve-replicas.ts'
+import { openReplicas } from './replicas.ts'
 
 const KEYS_REFRESH_MS = 60 * 60 * 1000
 

@@ -2,8 +2,8 @@
 // file becomes unusable the last good grants stay, and the fault is reported.
 import { InvalidInput } from '@plugboard/core/errors'
 import { type AccessGrant, type Exposure, narrowed, readExposure } from '@plugboard/gateway'
-import { type FollowedFile, followFile } from './follow-file.ts'
 import { readTokenFile } from './token-file.ts'
+import { type FollowedFile, followFile } from './watch-file.ts'
 
 /** Patterns after a token on its line narrow what that client sees. */
 export function readTokens(file: string, exposure: Exposure): AccessGrant[] {

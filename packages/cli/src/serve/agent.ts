@@ -1,4 +1,4 @@
-// serve-agent: `serve --agent` offers the agent itself as a tool. Its tools are those that the calling client sees, with that
+// agent.ts: `serve --agent` offers the agent itself as a tool. Its tools are those that the calling client sees, with that
 // client's permissions; its model is the one of the environment, or the client's own by sampling.
 import {
   type AgentTool,

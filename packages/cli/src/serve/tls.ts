@@ -1,4 +1,4 @@
-// serve-tls.ts: the certificate of `serve --http`, from the files that gateway.json names, also when they are replaced while it runs.
+// tls.ts: the certificate of `serve --http`, from the files that gateway.json names, also when they are replaced while it runs.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
@@ -6,8 +6,8 @@ import { InvalidInput } from '@plugboard/core/errors'
 import type { Certificate, HttpHandle } from '@plugboard/gateway'
 import type { Invocation } from '../context.ts'
 import { write } from '../streams.ts'
-import { followFile } from './follow-file.ts'
 import type { GatewayFile } from './gateway-file.ts'
+import { followFile } from './watch-file.ts'
 
 /** Undefined without "tls". Throws when the files cannot be read, or do not belong together. */
 export function readCertificate(gateway: GatewayFile | undefined): Certificate | undefined {

@@ -11,8 +11,8 @@ import {
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { PlugboardError } from '../errors.ts'
+import { extractTrace, injectTrace, isRecorded, RequestTrace, type TraceFacts } from './client-span.ts'
 import { JsonRpcError } from './request-errors.ts'
-import { extractTrace, injectTrace, isRecorded, RequestTrace, type TraceFacts } from './telemetry.ts'
 
 const TRACE = 'a'.repeat(32)
 const OTHER = '0af7651916cd43dd8448eb211c80319c'

@@ -1,4 +1,4 @@
-// user-prompts.ts: how the user at a terminal is asked by a run: may this call be made, a server's form, a page to open, the
+// chat-prompts.ts: how the user at a terminal is asked by a run: may this call be made, a server's form, a page to open, the
 // model for a server. The text of a question is core's, forms and keys are those of terminal/, for every verb the same.
 import { isAbsolute, relative } from 'node:path'
 import type { UserInterface } from '@plugboard/agent'

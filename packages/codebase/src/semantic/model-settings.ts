@@ -1,4 +1,4 @@
-// semantic/settings.ts: which model the user chose, from the environment and the command's flags. Those are the only places: a
+// semantic/model-settings.ts: which model the user chose, from the environment and the command's flags. Those are the only places: a
 // repository that could name an endpoint could have its reader's code sent there.
 import { isAbsolute } from 'node:path'
 import { CodebaseError } from '../errors.ts'

@@ -1,4 +1,4 @@
-// serve-user-logins.ts: `serve --http` with servers to which each user logs in: where the key comes from that seals the logins, and
+// user-logins.ts: `serve --http` with servers to which each user logs in: where the key comes from that seals the logins, and
 // where they are kept.
 import { dirname } from 'node:path'
 import { loginsFor } from '@plugboard/core/auth'

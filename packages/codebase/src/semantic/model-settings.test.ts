@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { embeddingsFrom } from './settings.ts'
+import { embeddingsFrom } from './model-settings.ts'
 
 const URL = 'http://127.0.0.1:1/v1'
 

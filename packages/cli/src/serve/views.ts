@@ -1,4 +1,4 @@
-// serve-views.ts: what the clients of `serve` see: names, modes, profiles, how single tools are shown and what becomes of large
+// views.ts: what the clients of `serve` see: names, modes, profiles, how single tools are shown and what becomes of large
 // results, from the options and the settings.
 import { join } from 'node:path'
 import type { Configuration } from '@plugboard/core/config'

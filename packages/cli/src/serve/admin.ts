@@ -1,4 +1,4 @@
-// serve-admin.ts: the administration of a running `serve --http`: its port, its token, and users whose access is withdrawn.
+// admin.ts: the administration of a running `serve --http`: its port, its token, and users whose access is withdrawn.
 import { randomBytes } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
 import { auditKeysOf, auditPath } from '@plugboard/core'
@@ -21,7 +21,7 @@ import type { AdminPage } from '@plugboard/resident'
 import type { Invocation } from '../context.ts'
 import { pageFiles } from '../resident/page-files.ts'
 import { type GatewayFile, tokensFile } from './gateway-file.ts'
-import type { ServedUsers } from './serve-users.ts'
+import type { ServedUsers } from './users.ts'
 
 const FILE_BYTES = 4096
 

@@ -1,4 +1,4 @@
-// concurrency-limits.ts: a limited number of slots, in all and per owner. When all are taken, the owner that holds most gives one
+// fair-slots.ts: a limited number of slots, in all and per owner. When all are taken, the owner that holds most gives one
 // up to an owner that holds less, so no owner can use up what the others need.
 import { UNRESTRICTED } from './access.ts'
 

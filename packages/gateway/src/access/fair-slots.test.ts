@@ -3,7 +3,7 @@ import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { expect, it } from 'vitest'
 import { makeGateway, serve, upstream } from '../fixtures/kit.ts'
 import { UNRESTRICTED } from './access.ts'
-import { ConcurrencyLimit } from './concurrency-limits.ts'
+import { ConcurrencyLimit } from './fair-slots.ts'
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',

@@ -1,4 +1,4 @@
-// user-prompts.ts: what servers may ask the user at the terminal: forms, pages, and (with --sample) messages to
+// terminal-prompts.ts: what servers may ask the user at the terminal: forms, pages, and (with --sample) messages to
 // write in a model's place. Without a terminal on both sides servers are told that no user can be asked.
 import type { BoardBehaviour, SamplingRequest } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'

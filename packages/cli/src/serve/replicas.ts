@@ -1,4 +1,4 @@
-// serve-replicas.ts: `serve --http` as one of several replicas: the store that they share, and what is needed for it.
+// replicas.ts: `serve --http` as one of several replicas: the store that they share, and what is needed for it.
 import { InvalidInput } from '@plugboard/core/errors'
 import { type GatewayOptions, type KeyRing, openStore, Replicas, SharedSpentIds } from '@plugboard/gateway'
 import type { Invocation } from '../context.ts'

@@ -1,4 +1,4 @@
-// follow-file.ts: reads a file again when it changes, while a service runs. It polls a few times a second: that sees every way of
+// watch-file.ts: reads a file again when it changes, while a service runs. It polls a few times a second: that sees every way of
 // replacing a file. It reads when two looks agree, because an editor may be in the middle of writing it.
 import { statSync } from 'node:fs'
 import { InvalidInput } from '@plugboard/core/errors'

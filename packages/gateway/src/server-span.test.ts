@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { afterEach, describe, expect, it } from 'vitest'
 import { bare, connect, firstText, makeGateway, serve } from './fixtures/kit.ts'
-import { withTraceHeaders } from './telemetry.ts'
+import { withTraceHeaders } from './server-span.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`

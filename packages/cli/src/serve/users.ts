@@ -1,12 +1,12 @@
-// serve-users.ts: the users of a running `serve --http`: who is let in by gateway.json and the named tokens, and what follows when
+// users.ts: the users of a running `serve --http`: who is let in by gateway.json and the named tokens, and what follows when
 // one of these files changes. The last good content of a file stays in use until the file is repaired.
 import { dirname, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Exposure, type HttpHandle, Identity, readNamedTokens, saveLastUses } from '@plugboard/gateway'
 import type { Invocation } from '../context.ts'
 import { write } from '../streams.ts'
-import { followFile } from './follow-file.ts'
 import { type GatewayFile, loadGatewayFile, tokensFile } from './gateway-file.ts'
+import { followFile } from './watch-file.ts'
 
 const SAVE_USES_MS = 10_000
 const EXPIRY_MS = 500

@@ -1,4 +1,4 @@
-// grants.ts: how a login is renewed: by its refresh token, as a machine login, or through single sign-on
+// login-renewal.ts: how a login is renewed: by its refresh token, as a machine login, or through single sign-on
 // (cross-app-access.ts).
 import { PlugboardError } from '../errors.ts'
 import { AuthRefused, shownUrl } from './auth-refused.ts'

@@ -1,4 +1,4 @@
-// descriptors.ts: bytes to stdout and stderr, without building Node's streams, which take a good part of a short command's
+// raw-output.ts: bytes to stdout and stderr, without building Node's streams, which take a good part of a short command's
 // time. What the bytes are is the caller's matter.
 import { lazyModule } from '@plugboard/core/lazy'
 
