@@ -173,7 +173,8 @@ describe('plugboard connect', () => {
     await claude(home, 'mcp', 'add', '--scope', 'user', 'ours', '--', ...connect)
     expect(await claude(home, 'mcp', 'list')).toMatch(/^ours: .*Connected/m)
     const { servers } = (await place.runWith({ PLUGBOARD_RESIDENT: '1' }, 'status', '--json')).json
-    // The board also reads the entry that Claude Code was given, which is the board itself.
+    // The board also reads the entry that Claude Code was given. It is the board itself, and not connected to.
+    expect(servers.find(({ name }: { name: string }) => name === 'ours')).toBeUndefined()
     const ones = servers.filter(({ name }: { name: string }) => name === 'one')
     // The Inspector and mcporter pass on variables of their own, which a server inherits: one process for each at most.
     expect(ones.length).toBeLessThanOrEqual(2)

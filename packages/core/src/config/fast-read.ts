@@ -3,6 +3,7 @@
 // and where. This path loads neither the tolerant parser nor the schemas, which keeps start-up fast.
 import { isObject } from '../json.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
+import { isOwnEntry } from './adopt/own-entry.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
 import { nameFault } from './names.ts'
@@ -23,7 +24,8 @@ export function readPlain(text: string, source: Source, root: string): ConfigDoc
   const definitions: Definition[] = []
   for (const [name, written] of Object.entries(servers)) {
     const entry = nameFault(name) ? undefined : plainEntry(written)
-    if (!entry) return undefined
+    // What becomes of an entry that is this board itself is the full reader's matter.
+    if (!entry || isOwnEntry(entry)) return undefined
     definitions.push({ name, source, path: `${prefix}.${name}`, written, entry, faults: [] })
   }
   if (definitions.length > CONFIG_LIMITS.entriesPerFile) return undefined
