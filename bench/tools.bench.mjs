@@ -105,7 +105,7 @@ const searchables = (lists) =>
 
 /** By words, and by words and the embedding model as `serve` uses it. */
 async function recallOf(which, queries, sets) {
-  const embedder = openTextEmbedder()
+  const embedder = await openTextEmbedder()
   const vectors = embedder && new ToolVectors({ embedder, file: join(cacheDir(), 'bench-tool-vectors.json') })
   for (const tools of sets) {
     const index = new ToolIndex(tools)

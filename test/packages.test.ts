@@ -37,7 +37,7 @@ const CORE_ASKS_FOR = [
   'zod',
 ]
 const CORE_MAY_HAVE = ['@napi-rs/keyring', 'sharp']
-const CORE_BYTES = 1_950_000
+const CORE_BYTES = 2_000_000
 
 let place: Place
 let packages: readonly Packed[]

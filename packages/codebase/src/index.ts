@@ -2,6 +2,7 @@
 // parsers and the model are loaded when they are first used.
 import type { McpServerFactory, Transport } from '@modelcontextprotocol/server'
 import type { Codebase } from './codebase.ts'
+import type { TextEmbedder } from './semantic/text-embedder.ts'
 import type { HttpHandle, HttpOptions } from './transports/http.ts'
 import { linkedPair } from './transports/linked.ts'
 import type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
@@ -9,7 +10,7 @@ import type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
 export type { EmbeddingChoice } from './semantic/embedding-choice.ts'
 export { type EmbeddingFlags, embeddingsFrom } from './semantic/model-settings.ts'
-export { openTextEmbedder, type TextEmbedder } from './semantic/text-embedder.ts'
+export type { TextEmbedder } from './semantic/text-embedder.ts'
 export type { HttpHandle, HttpOptions } from './transports/http.ts'
 export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 export { SERVICE, VERSION } from './version.ts'
@@ -49,6 +50,20 @@ export interface CodebaseServer {
   /** Removes this root's index from the disk. */
   drop(): Promise<void>
   close(): Promise<void>
+}
+
+/**
+ * The model that comes with the install, for short texts of a program. Undefined when it was left out. Its thread starts with the
+ * first text.
+ *
+ * @example
+ * const embedder = await openTextEmbedder()
+ * console.log((await embedder?.embed('reads a file'))?.length) // 384
+ * await embedder?.close()
+ */
+export async function openTextEmbedder(): Promise<TextEmbedder | undefined> {
+  const { textEmbedder } = await import('./semantic/text-embedder.ts')
+  return textEmbedder()
 }
 
 /**

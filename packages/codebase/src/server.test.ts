@@ -384,7 +384,7 @@ describe('the package', () => {
     expect([...seen].map((file) => file.slice(file.lastIndexOf('dist/'))).sort()).toEqual([
       'dist/errors.js',
       'dist/index.js',
-      'dist/semantic/settings.js',
+      'dist/semantic/model-settings.js',
       'dist/transports/linked.js',
       'dist/version.js',
     ])

@@ -45,7 +45,7 @@ async function openVectors({ host, output }: Invocation, stateDir: string): Prom
   try {
     const { embeddingsFrom, openTextEmbedder } = await import('@plugboard/codebase')
     // Descriptions of tools stay on this machine, whichever model code is searched with.
-    const embedder = embeddingsFrom(host.env)?.kind === 'none' ? undefined : openTextEmbedder()
+    const embedder = embeddingsFrom(host.env)?.kind === 'none' ? undefined : await openTextEmbedder()
     if (!embedder) return undefined
     return new ToolVectors({
       embedder,

@@ -1,9 +1,9 @@
 // The model for short texts: the installed one, on its own thread.
 import { expect, it } from 'vitest'
-import { openTextEmbedder } from './text-embedder.ts'
+import { textEmbedder } from './text-embedder.ts'
 
 it('finds texts of one meaning nearer than others, and ends', async () => {
-  const embedder = openTextEmbedder()
+  const embedder = textEmbedder()
   if (!embedder) throw new Error('the model is a dependency of this workspace')
   const vectors = await Promise.all(
     ['delete a folder', 'remove the directory', 'play some music'].map((text) => embedder.embed(text)),

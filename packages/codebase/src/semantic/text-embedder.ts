@@ -13,15 +13,8 @@ export interface TextEmbedder {
   close(): Promise<void>
 }
 
-/**
- * The model that comes with the install. Undefined when it was left out. Its thread starts with the first text.
- *
- * @example
- * const embedder = openTextEmbedder()
- * console.log((await embedder?.embed('reads a file'))?.length) // 384
- * await embedder?.close()
- */
-export function openTextEmbedder(): TextEmbedder | undefined {
+/** Undefined when the model was left out of the install. Its thread starts with the first text. */
+export function textEmbedder(): TextEmbedder | undefined {
   if (modelFolder() === undefined) return undefined
   let thread: Thread<SemanticRequest, SemanticReply> | undefined
   return {
