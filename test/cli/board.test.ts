@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openBoard } from '@plugboard/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { COMMAND, makePlace, type Place, type Ran, RESIDENT_ENV } from '../support/cli.ts'
+import { COMMAND, makePlace, type Place, type Ran } from '../support/cli.ts'
 import { freePort } from '../support/free-port.mjs'
 
 const fixture = (path: string) => fileURLToPath(new URL(`../../packages/core/src/${path}`, import.meta.url))
@@ -82,13 +82,13 @@ setTimeout(() => appendFileSync(${JSON.stringify(pids)}, process.pid + '\\n' + c
   return { entry: node(script), pids: read }
 }
 
-/** The command as a process that a test can send signals to. */
+/** The command as a process that a test can send signals to. It owns its servers: those of the resident board outlive a command. */
 function start(...args: string[]) {
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: place.home,
     PLUGBOARD_MANAGED_DIR: join(place.home, 'none'),
-    ...RESIDENT_ENV,
+    PLUGBOARD_RESIDENT: '0',
   }
   const child = spawn(process.execPath, [COMMAND, ...args], {
     cwd: place.project,
