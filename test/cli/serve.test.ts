@@ -155,10 +155,12 @@ describe('a board that finds its own endpoint in a file', () => {
     const here = makePlace()
     place = here
     const self = { command: process.execPath, args: [COMMAND, 'serve'] }
-    here.write('~/.claude.json', { mcpServers: { self } })
-    const ran = await here.run('list', '--json')
-    const row = ran.json.servers.find(({ name }: { name: string }) => name === 'self')
-    expect(row).toMatchObject({
+    const hidden = { command: 'sh', args: ['-c', `'${process.execPath}' '${COMMAND}' serve`] }
+    here.write('~/.claude.json', { mcpServers: { self, hidden } })
+    const { servers } = (await here.run('list', '--json')).json
+    const row = (name: string) => servers.find((one: { name: string }) => one.name === name)
+    expect(row('self')).toMatchObject({ state: 'disabled' })
+    expect(row('hidden')).toMatchObject({
       state: 'failed',
       error: expect.stringContaining('serve itself in an endless loop'),
     })

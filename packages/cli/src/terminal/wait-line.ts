@@ -19,6 +19,7 @@ export class WaitLine {
   readonly #since = new Map<string, number>()
   readonly #logged = new Set<string>()
   readonly #timer: NodeJS.Timeout
+  readonly #unlisten: () => void
   #hidden = 0
   #erase: (() => void) | undefined
 
@@ -26,6 +27,8 @@ export class WaitLine {
     this.#board = board
     this.#output = output
     this.#redraws = canRedraw(2)
+    // A board in another process tells its states to those who listen.
+    this.#unlisten = board.on('state', () => undefined)
     this.#timer = setInterval(() => this.#look(), FRAME_MS).unref()
   }
 
@@ -42,6 +45,7 @@ export class WaitLine {
 
   end(): void {
     clearInterval(this.#timer)
+    this.#unlisten()
     this.#erase?.()
   }
 

@@ -215,7 +215,7 @@ export interface LogoutResult {
 /** Revokes the tokens at the authorization server, and forgets them here whatever it responds. */
 export async function logout(configured: ConfiguredServer, context: AuthContext): Promise<LogoutResult> {
   const server = remoteServer(configured)
-  return locked(server, context, async () => {
+  const done = await locked(server, context, async () => {
     const known = await previousLogin(server, context)
     const outcome = known
       ? await revoke(server, context, known)
@@ -223,6 +223,9 @@ export async function logout(configured: ConfiguredServer, context: AuthContext)
     const forgotten = await deleteLogin(server, context)
     return { server: server.name, forgotten, ...outcome }
   })
+  // Boards that run hold the login in memory: they connect anew, without it.
+  if (done.forgotten) await forgetNeedsAuth(server, context)
+  return done
 }
 
 async function revoke(

@@ -1,5 +1,5 @@
 // needs-auth.ts: records for 15 minutes that a server requires a login, so other processes skip a request that would
-// get 401, and tells every board when a login was made. One small file, shared by all processes.
+// get 401, and tells every board when a login was made or forgotten. One small file, shared by all processes.
 import { type FSWatcher, watch } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ export type { NeedsAuth } from './context.ts'
 
 interface Memory {
   readonly needs: Readonly<Record<string, NeedsAuth>>
-  /** When each server was last logged in to. */
+  /** When each server was last logged in to or out of. */
   readonly logins: Readonly<Record<string, number>>
 }
 
@@ -38,7 +38,7 @@ export async function rememberNeedsAuth(
   }))
 }
 
-/** After a login: forgets the record and notifies the watchers. */
+/** After a login or a logout: forgets the record and notifies the watchers. */
 export async function forgetNeedsAuth(server: RemoteServer, context: AuthContext): Promise<void> {
   const key = serverKey(server)
   if (context.needs) return context.needs.delete(key)
@@ -49,7 +49,7 @@ export async function forgetNeedsAuth(server: RemoteServer, context: AuthContext
 }
 
 /**
- * Calls back with the key (`serverKey`) of each server that was logged in to, by this process or another. The
+ * Calls back with the key (`serverKey`) of each server that was logged in to or out of, by this process or another. The
  * returned function stops watching.
  */
 export async function watchLogins(context: AuthContext, onLogin: (key: string) => void): Promise<() => void> {

@@ -7,7 +7,7 @@ import { serverKey } from './context.ts'
 import { type AuthorizationServer, startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
 import { type AuthSetup, authSetup, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
-import { login } from './login.ts'
+import { login, logout } from './login.ts'
 import { needsAuth, watchLogins } from './needs-auth.ts'
 import { authFor } from './request-auth.ts'
 import { loadLogin, saveLogin } from './stored-logins.ts'
@@ -258,6 +258,25 @@ describe('the memory of servers that want a login', () => {
     await login(server, setup.context, pasting(as))
     await new Promise((done) => setTimeout(done, 100))
     expect(heard).toHaveLength(1)
+  })
+
+  it('lets every watching board know of a logout, and connecting anew uses no login that is gone', async () => {
+    const rs = await serve({ as })
+    const server = remote('asked', rs.url)
+    const auth = authFor(server, setup.context)
+    await login(server, setup.context, pasting(as))
+    expect((await ping(auth, rs.url)).status).toBe(200)
+    const heard: string[] = []
+    const stop = await watchLogins(setup.context, (key) => heard.push(key))
+    try {
+      await logout(server, setup.context)
+      await expect.poll(() => heard, { timeout: 10_000 }).toEqual([serverKey(server)])
+    } finally {
+      stop()
+    }
+    // The server itself would go on taking the token until it expires.
+    auth?.tryAgain()
+    await expect(ping(auth, rs.url)).rejects.toThrow(AuthRequired)
   })
 })
 

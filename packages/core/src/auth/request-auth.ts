@@ -135,6 +135,8 @@ class ServerAuth implements BoardAuth {
   tryAgain(): void {
     this.#looked = true
     this.#loggedOut = false
+    // The user may have logged out meanwhile, or in with another account.
+    this.#holdsLogin = false
     this.#afresh = true
   }
 

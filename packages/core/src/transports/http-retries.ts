@@ -184,13 +184,13 @@ export class HttpClient {
   }
 
   /**
-   * A reset means that the peer closed before it read the request. An orderly end may also be a server that crashed
-   * on it: a tool call is then not repeated here, because only the connection knows whether that is safe.
+   * Only a write that the system refused (EPIPE) shows that the server got no whole request. A reset or an orderly end may
+   * also be a server that died over the request, and a reset can swallow a response that was on its way: a tool call is then
+   * not repeated here, because only the connection knows whether that is safe.
    */
   #mayRepeat(error: Error, request: HttpRequest, abort: RequestAbort): boolean {
     if (abort.aborted || !this.#network.isStale(error)) return false
-    const code = errorCode(error)
-    return code === 'ECONNRESET' || code === 'EPIPE' || request.isToolCall !== true
+    return errorCode(error) === 'EPIPE' || request.isToolCall !== true
   }
 
   #addressOf(url: URL): Address {

@@ -361,13 +361,16 @@ describe('a kept connection that went stale', () => {
     const { call, server, context } = await connected(once(({ socket }) => socket.resetAndDestroy()))
     await call('ping', 1)
     await pause()
-    await call('tools/call', 2)
+    await call('tools/list', 2)
     expect(server.asked.map(({ message }) => message.id)).toEqual([1, 2, 2])
     expect(context.lines.some(({ text }) => text.includes('stale'))).toBe(true)
   })
 
-  it('by an orderly end is not met with a second tool call: the server may have died over the first', async () => {
-    const { call, server } = await connected(once(({ socket }) => socket.end()))
+  it.each<[string, (socket: Asked['socket']) => void]>([
+    ['an orderly end', (socket) => socket.end()],
+    ['a reset', (socket) => socket.resetAndDestroy()],
+  ])('by %s is not met with a second tool call: the server may have run the first', async (_how, end) => {
+    const { call, server } = await connected(once(({ socket }) => end(socket)))
     await call('ping', 1)
     await pause()
     expect(await failure(call('tools/call', 2))).toBeInstanceOf(IoError)
