@@ -102,7 +102,10 @@ it('asks for a login, completes it by paste, stays logged in, and logs out', asy
     forgotten: true,
     revoked: true,
   })
-  expect((await place.run('get', 'guarded', '--json')).json.state).toBe('needs-auth')
+  // A resident board hears of it a moment later.
+  await expect
+    .poll(async () => (await place.run('get', 'guarded', '--json')).json.state, { timeout: 20_000 })
+    .toBe('needs-auth')
 }, 60_000)
 
 it('waits for the browser where nothing can be pasted', async () => {

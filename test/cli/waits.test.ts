@@ -86,11 +86,7 @@ it('a script gets no line about a short wait', async () => {
 it('a server has a time of its own to connect, which --timeout overrules', async () => {
   const hangs = { command: 'sh', args: ['-c', 'sleep 60'] }
   place.write('~/.plugboard/settings.json', {
-    mcpServers: {
-      slow: { ...slow, connectTimeout: 30_000 },
-      other: { ...slow, connectTimeout: 30_000, env: { OTHER: '1' } },
-      hangs: { ...hangs, connectTimeout: 400 },
-    },
+    mcpServers: { slow: { ...slow, connectTimeout: 30_000 }, hangs: { ...hangs, connectTimeout: 400 } },
   })
   const call = (server: string, ...more: string[]) =>
     place.runWith({ MCP_TIMEOUT: '1000' }, 'call', `${server}.get-sum`, 'a=1', 'b=2', ...more)
@@ -98,8 +94,13 @@ it('a server has a time of its own to connect, which --timeout overrules', async
   const late = await call('hangs')
   expect([late.code, late.stderr]).toEqual([7, expect.stringContaining('within 400 ms')])
   expect(late.stderr).toContain('Raise `connectTimeout` in the entry')
-  expect((await call('other', '--timeout', '200ms')).stderr).toContain('within 200 ms')
   const { json } = await place.runWith({ MCP_TIMEOUT: '1000' }, 'list', '--json')
   const states = json.servers.map(({ name, state }: { name: string; state: string }) => [name, state])
   expect(Object.fromEntries(states)).toMatchObject({ slow: 'connected', hangs: 'failed' })
+  // An entry that no board has started yet.
+  const fresh = { ...slow, connectTimeout: 30_000, env: { FRESH: '1' } }
+  place.write('~/.plugboard/settings.json', {
+    mcpServers: { slow: fresh, hangs: { ...hangs, connectTimeout: 400 } },
+  })
+  expect((await call('slow', '--timeout', '200ms')).stderr).toContain('within 200 ms')
 }, 60_000)
