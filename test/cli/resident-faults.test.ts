@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { COMMAND, makePlace, type Place } from '../support/cli.ts'
@@ -132,9 +133,13 @@ describe('the disk', () => {
 })
 
 describe.runIf(isRoot)('another user', () => {
-  /** As `nobody`, who may read the home but owns nothing in it. */
-  const asNobody = (env: Readonly<Record<string, string>>, ...args: string[]) =>
-    spawnSync(process.execPath, [COMMAND, ...args], {
+  /** As `nobody`, who may read the home but owns nothing in it. The command is a copy: this folder may be closed to others. */
+  const asNobody = (at: Scene, env: Readonly<Record<string, string>>, ...args: string[]) => {
+    const copy = join(at.home, 'command')
+    const own = dirname(dirname(COMMAND))
+    for (const part of ['bin', 'dist', 'package.json'])
+      cpSync(join(own, part), join(copy, part), { recursive: true })
+    return spawnSync(process.execPath, [join(copy, 'bin', basename(COMMAND)), ...args], {
       cwd: '/',
       env: { PATH: process.env['PATH'] ?? '', ...env },
       encoding: 'utf8',
@@ -142,6 +147,7 @@ describe.runIf(isRoot)('another user', () => {
       uid: NOBODY,
       gid: NOBODY,
     })
+  }
 
   it('owns the socket that lies there: it is not connected to, and the command works', async () => {
     const at = scene()
@@ -167,7 +173,7 @@ describe.runIf(isRoot)('another user', () => {
     for (const path of [dirname(at.home), at.home, join(at.home, '.plugboard'), state]) chmodSync(path, 0o755)
     // With the folder open, the socket and the token still are the user's.
     chmodSync(at.folder, 0o755)
-    const ran = asNobody({ HOME: '/nonexistent', PLUGBOARD_STATE_DIR: state }, 'status', '--json')
+    const ran = asNobody(at, { HOME: '/nonexistent', PLUGBOARD_STATE_DIR: state }, 'status', '--json')
     expect(ran.status).toBe(2)
     expect(ran.stdout).toContain('belongs to another user')
     const script = `require('net').connect(${JSON.stringify(join(at.folder, 'board.sock'))}).on('error', (e) => console.log(e.code)).on('connect', () => console.log('in'))`
