@@ -440,10 +440,8 @@ export class ServerConnection implements Connection {
 
   async #subscribing(way: 'subscribe' | 'unsubscribe', uri: string): Promise<void> {
     try {
-      await held(
-        this.#options.host,
-        this.#subscriptions.change(way, uri, () => this.#ready()),
-      )
+      const changed = this.#subscriptions.change(way, uri, () => this.#ready())
+      await held(this.#options.host, changed)
     } catch (error) {
       throw this.#fault(error, { stage: 'call', method: `resources/${way}`, name: uri })
     }
