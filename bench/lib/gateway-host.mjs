@@ -3,6 +3,7 @@
 // `gateway-tokens` the same for two users with a token each.
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 import { McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import * as z from 'zod'
@@ -30,6 +31,8 @@ async function direct() {
 }
 
 async function gateway(options, tokens = []) {
+  // As `plugboard serve` does (serve/garbage-collection.ts).
+  setFlagsFromString('--no-allocation-site-pretenuring')
   const made = await openGateway((wiring) => openBoard({ stateDir, ...options, ...wiring }), {
     names: 'plain',
   })

@@ -29,6 +29,7 @@ import { EXIT } from '../output.ts'
 import { openAccessLog } from '../serve/access-log.ts'
 import { openAdmin } from '../serve/admin.ts'
 import { clientEntries, YOUR_TOKEN } from '../serve/client-entries.ts'
+import { keepRequestsYoung } from '../serve/garbage-collection.ts'
 import { type GatewayFile, gatewayOption } from '../serve/gateway-file.ts'
 import { openLogin, type ServedLogin } from '../serve/local-login.ts'
 import { onPort } from '../serve/port-errors.ts'
@@ -283,6 +284,7 @@ async function overHttp(
   reload: Reload,
 ): Promise<void> {
   const { output } = invocation
+  keepRequestsYoung()
   const handle = await onPort(() =>
     serveHttp(gateway, {
       ...http,
