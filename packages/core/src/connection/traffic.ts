@@ -4,7 +4,7 @@
 import { isObject } from '../json.ts'
 import type { Era } from '../protocol.ts'
 import type { WireExchange } from '../transports/wire-exchange.ts'
-import { MessageFacts, Outlines } from './traffic-facts.ts'
+import { MessageFacts, Outlines } from './traffic-outlines.ts'
 import {
   HookedCalls,
   HookNote,

@@ -1,4 +1,4 @@
-// traffic-facts.ts: what a message is, without its content: id, method, name, outcome. Read from a message, or kept in columns for the
+// traffic-outlines.ts: what a message is, without its content: id, method, name, outcome. Read from a message, or kept in columns for the
 // messages that nobody looks at.
 import { isObject } from '../json.ts'
 import { type Era, META } from '../protocol.ts'
