@@ -33,6 +33,10 @@ const base = defineConfig({
         replacement: source('./packages/resident/src/client/index.ts'),
       },
       {
+        find: /^@plugboard\/resident\/admin-page$/,
+        replacement: source('./packages/resident/src/web/admin-page.ts'),
+      },
+      {
         find: /^@plugboard\/resident\/(start|connect)$/,
         replacement: source('./packages/resident/src/client/$1.ts'),
       },
