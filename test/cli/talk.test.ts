@@ -173,7 +173,7 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     ])
   })
 
-  it('asks with one key, folds a result and opens it, stops, and leaves', async () => {
+  it('asks with one key, folds a result and opens it, and leaves', async () => {
     const screen = await start()
     await say('call everything__echo')
     const asked = await screen.see(/\(y\)es, once, for this \(s\)ession, \(a\)lways, \(n\)o:/)
@@ -194,12 +194,6 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await say('call everything__echo again')
     await screen.see(/again[\s\S]*RESULT false Echo/)
 
-    await say('hang')
-    await screen.see('thinking aloud')
-    await screen.press('Escape')
-    await screen.see('Stopped.')
-    await expect.poll(() => model.requests.at(-1)?.closed, { timeout: 10_000 }).toBe(true)
-
     await screen.see(IDLE)
     await screen.press('C-c')
     await screen.see('Press Ctrl-C again to exit.')
@@ -217,7 +211,7 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await terminal.see('exit 0')
   })
 
-  it('queues what is sent meanwhile, shows it, and gives it back when the run is stopped', async () => {
+  it('queues what is sent meanwhile, and shows it; what is typed stays on the line', async () => {
     const screen = await start()
     await say('slow one')
     await screen.see('thinking')
@@ -229,15 +223,31 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await screen.see('ANSWER slow one')
     await screen.see('ANSWER slow two')
     await screen.see(/^› a draft/m)
-    await screen.press('C-u')
+    expect(model.requests.map(({ user }) => user)).toEqual(['slow one', 'slow two'])
+  })
+
+  it('Esc interrupts an answer; what was sent and typed meanwhile is back on the line', async () => {
+    const screen = await start()
     await say('hang')
     await screen.see('thinking aloud')
     await screen.type('wanted later')
     await screen.press('Enter')
     await screen.see('queued: wanted later')
+    await screen.type('a draft')
+    await screen.see(/queued: wanted later\n› a draft/)
     await screen.press('Escape')
-    await screen.see(/Stopped\.\n› wanted later/)
-    expect(model.requests.map(({ user }) => user)).toEqual(['slow one', 'slow two', 'hang'])
+    const stopped = await screen.see(/Stopped\.\n› wanted later\n {2}a draft\n.*context(?!.*Esc stops)/)
+    expect(stopped).toContain('thinking aloud')
+    expect(stopped).not.toMatch(/queued:|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
+    // The model is told, too, and nothing of the queue was sent.
+    await expect.poll(() => model.requests.at(-1)?.closed, { timeout: 10_000 }).toBe(true)
+    expect(model.requests.map(({ user }) => user)).toEqual(['hang'])
+    // It is text like any other: edited, and sent as one message.
+    await screen.type('!')
+    await screen.see(/› wanted later\n {2}a draft!/)
+    await screen.press('Enter')
+    await screen.see('HEARD "wanted later')
+    expect(model.requests.at(-1)?.user).toBe('wanted later\na draft!')
   })
 
   it('edits several lines, pastes as one message, and finds earlier lines', async () => {
