@@ -4,7 +4,6 @@
 import { isObject } from '../json.ts'
 import type { Era } from '../protocol.ts'
 import type { WireExchange } from '../transports/wire-exchange.ts'
-import { MessageFacts, Outlines } from './traffic-outlines.ts'
 import {
   HookedCalls,
   HookNote,
@@ -13,6 +12,7 @@ import {
   type TrafficHookRun,
   type TrafficHttp,
 } from './traffic-notes.ts'
+import { MessageFacts, Outlines } from './traffic-outlines.ts'
 
 /** Memory is bounded by `chars`, which holds for all kept messages together; of a larger message only an outline is kept. */
 const TRAFFIC_LIMITS = {
