@@ -341,7 +341,15 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await screen.see('Undone: changed notes.txt.')
     expect(place.read('notes.txt')).toBe('one\ntwo\nthree\n')
     await say('/undo')
-    await screen.see('No file edit of this conversation is left to undo.')
+    await screen.see(
+      'No file edit of this conversation is left to undo. Only calls that name a file of the project and its new text can be undone; what commands and other tools change cannot. /undo earlier takes back the last edit that the built-in `workspace` made.',
+    )
+    // The guide says the same.
+    const guide = readPage('docs/agent.md').replace(/\s+/g, ' ')
+    expect(guide).toContain(
+      'whose arguments name the file and its new text (or the texts to replace); what a command,',
+    )
+    expect(guide).toContain('is not known, and `/undo` cannot take it back.')
     await say('call workspace__apply_patch')
     await screen.see(/"added\.txt" new file[\s\S]*\(n\)o:/)
     await screen.type('s')
@@ -404,7 +412,7 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
   it('says what happened in a narrow window, whatever the model sends', async () => {
     place.write('~/.plugboard/settings.json', {
       ...JSON.parse(readFileSync(join(place.home, '.plugboard/settings.json'), 'utf8')),
-      permissions: { allow: ['mcp__everything'] },
+      permissions: { allow: ['mcp__everything'], deny: ['everything.ecoh'] },
     })
     const screen = await start(40)
     expect(await screen.see(IDLE)).toMatch(/^plugboard · \S+ ·\n?.*\n.*Ctrl-D exits$/m)
@@ -424,6 +432,10 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await say('both')
     await screen.see(/(?:⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏) everything[^\n]*\n(?:⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏) everything/)
     await screen.see('RESULTS 2')
+    await say('/permissions')
+    await screen.see(
+      '! the rule "everything.ecoh" matches no tool of "everything". Did you mean the tool "echo"?',
+    )
     const shown = await screen.see(IDLE)
     expect(shown.split('\n').filter((line) => line.length > 40)).toEqual([])
   })
