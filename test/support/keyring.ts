@@ -1,11 +1,12 @@
 // keyring.ts: a keychain of its own for one test, as a Linux desktop has it: a session bus and an unlocked GNOME keyring. Both end by their
 // process ids.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { until } from './gateway.ts'
 
 export const hasKeyring = existsSync('/usr/bin/dbus-daemon') && existsSync('/usr/bin/gnome-keyring-daemon')
 
@@ -47,11 +48,17 @@ export async function startKeyring(): Promise<Keyring> {
     const words = ['--foreground', '--unlock', '--components=secrets']
     const daemon = started('gnome-keyring-daemon', words, { ...surroundings, ...env })
     daemon.stdin?.end('test')
-    // It prints its variables when it is there.
-    await firstLine(daemon)
+    await until(() => hasOwner({ ...surroundings, ...env }))
     return { env, stop }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** Whether the keyring has its name on the bus. */
+function hasOwner(env: Record<string, string>): boolean {
+  const to = ['--session', '--print-reply', '--dest=org.freedesktop.DBus', '/']
+  const words = [...to, 'org.freedesktop.DBus.NameHasOwner', 'string:org.freedesktop.secrets']
+  return spawnSync('dbus-send', words, { env, encoding: 'utf8', timeout: 5000 }).stdout.includes('true')
 }
