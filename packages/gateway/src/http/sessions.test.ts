@@ -110,7 +110,7 @@ describe('a session id', () => {
     const made = ending.open('ada')
     // The other process looks just before the end is recorded, and gets the answer just after.
     let answer: (isSpent: boolean) => void = () => undefined
-    const slow = {
+    const slow: SpentRecord = {
       isDurable: true,
       add: spent.add.bind(spent),
       has: () => {
