@@ -1,9 +1,13 @@
 // The page as a user works with it, in a real browser, against real servers: add, approve, call, follow, decide, and come back
 // after the process was killed.
+import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAuthorizationServer } from '../../packages/core/src/auth/fixtures/authorization-server.ts'
 import { startResourceServer } from '../../packages/core/src/auth/fixtures/resource-server.ts'
+import { COMMAND } from '../support/cli.ts'
 import { entryOf, everything } from '../support/servers.ts'
 import { noTerminal, openTerminalWith } from '../support/terminal.ts'
 import { callShown, executablePath, type OpenedPage, openPage, settingsOf, untilState } from './page.ts'
@@ -93,6 +97,45 @@ describe.skipIf(!executablePath)('the page', () => {
     await page.locator('progress[value]').waitFor()
     await page.getByRole('button', { name: 'Cancel', exact: true }).click()
     await page.locator('.call-state', { hasText: 'cancelled' }).waitFor()
+  })
+
+  it('shows requests that ended without an answer as cancelled, whoever left, and trace prints the same', async () => {
+    const { page, place, go } = opened
+    const name = 'trigger-long-running-operation'
+    await go('#/timeline')
+    await page.getByLabel('Filter by method, tool or id').fill(name)
+    const rows = (state: RegExp) =>
+      page.getByRole('link', { name: new RegExp(`tools/call ${name}${state.source}`) })
+    const cancelled = rows(/ cancelled [\d.,]+ m?s/)
+    await expect.poll(() => cancelled.count()).toBe(1)
+    const env = { PATH: process.env['PATH'] ?? '', HOME: place.home, PLUGBOARD_RESIDENT: '1' }
+    const words = ['call', `everything.${name}`, 'duration=60', 'steps=2']
+    // A caller that is killed says nothing to anyone.
+    const caller = spawn(process.execPath, [COMMAND, ...words], { cwd: place.project, env, stdio: 'ignore' })
+    await rows(/ …/).waitFor()
+    caller.kill('SIGKILL')
+    await expect.poll(() => cancelled.count()).toBe(2)
+    const client = new Client({ name: 'Some Editor', version: '1' })
+    const transport = { command: process.execPath, args: [COMMAND, 'connect'], cwd: place.project, env }
+    await client.connect(new StdioClientTransport(transport))
+    const stop = new AbortController()
+    const args = { duration: 60, steps: 2 }
+    const called = client.callTool(
+      { name: `mcp__everything__${name}`, arguments: args },
+      { signal: stop.signal },
+    )
+    await rows(/ …/).waitFor()
+    stop.abort()
+    await called.catch(() => undefined)
+    await client.close()
+    await expect.poll(() => cancelled.count()).toBe(3)
+    expect(await rows(/ …/).count()).toBe(0)
+    await cancelled.last().click()
+    await page.locator('.chip', { hasText: 'cancelled' }).waitFor()
+    const { stdout } = await place.run('trace', 'everything')
+    expect(
+      stdout.match(new RegExp(`⊘ everything {2}tools/call ${name} cancelled \\d+ ms$`, 'gm')),
+    ).toHaveLength(3)
   })
 
   it("answers a server's question", async () => {
