@@ -16,7 +16,16 @@ import type { Gateway } from '../gateway.ts'
 import { Endpoint } from './endpoint.ts'
 import type { SessionInfo } from './sessions.ts'
 
-/** Where a gateway listens, and for whom. */
+/**
+ * Where a gateway listens, and for whom.
+ *
+ * @example
+ * const options: HttpOptions = { port: 0, grants: [], allowedHosts: ['board.internal'] }
+ * const gateway = await openGateway((wiring) => openBoard({ servers: {}, ...wiring }))
+ * const { close } = await serveHttp(gateway, options)
+ * await close()
+ * await gateway.close()
+ */
 export interface HttpOptions {
   /** 0, or left out, picks a free port. */
   readonly port?: number
