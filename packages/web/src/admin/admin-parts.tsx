@@ -77,13 +77,15 @@ export function Grid({ columns, rows, icon, empty }: GridProps) {
   if (rows.length === 0) return <Empty icon={icon} title={empty} />
   return (
     <div className="table-wrap">
-      <table className="table">
+      <table className="table table-stack">
         <TableHead columns={columns.map((title) => ({ title, isHidden: title === 'Actions' }))} />
         <tbody>
           {rows.map(({ key, cells }) => (
             <tr key={key}>
               {cells.map((cell, at) => (
-                <td key={columns[at]}>{cell}</td>
+                <td key={columns[at]} data-title={columns[at] === 'Actions' ? undefined : columns[at]}>
+                  {cell}
+                </td>
               ))}
             </tr>
           ))}
