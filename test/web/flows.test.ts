@@ -34,6 +34,25 @@ describe.skipIf(!executablePath)('the page', () => {
     await opened?.close()
   })
 
+  it('fits 360 pixels in every view while a question waits, and shows which view it is', async () => {
+    const { page, go } = opened
+    await page.getByRole('link', { name: /Decide 1/ }).waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    const views = 'servers servers/pinned tools resources prompts skills timeline decide health audit'
+    const found: string[] = []
+    for (const view of views.split(' ')) {
+      await go(`#/${view}`)
+      await page.locator('main h1:visible, main h2:visible').first().waitFor()
+      const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      if (over > 0) found.push(`${view} is ${over} pixels too wide`)
+      const current = await page.locator('.nav-item[aria-current]').boundingBox()
+      if (!current || current.x < 0 || current.x + current.width > 360) found.push(`${view} is out of sight`)
+    }
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await go('#/servers')
+    expect(found).toEqual([])
+  })
+
   it('adds a server after it showed the change of the file', async () => {
     const { page, place } = opened
     const before = settingsOf(place)
@@ -197,6 +216,20 @@ describe.skipIf(!executablePath)('the page', () => {
     await rows.nth(-1).click()
     const differences = page.getByRole('region', { name: 'The requests: differences' })
     await differences.getByRole('row', { name: /arguments\.a 1 2/ }).waitFor()
+  })
+
+  it('draws its charts anew when light becomes dark', async () => {
+    const { page, go } = opened
+    await go('#/health')
+    const marker = '.chart .u-series:nth-child(2) .u-marker'
+    await page.locator(marker).first().waitFor()
+    const color = () =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('${marker}')).borderColor`)
+    const light = await color()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expect.poll(color).not.toBe(light)
+    await page.emulateMedia({ colorScheme: 'light' })
+    await expect.poll(color).toBe(light)
   })
 
   it('writes a rule from a decision, and verifies the log', async () => {
