@@ -50,3 +50,25 @@ it('docs/codebase.md: the project folder is searched, also from a folder inside 
   )
   expect(ran.stdout).toContain('top.js')
 }, 60_000)
+
+it('docs/configuration.md: $schema is the name of the schema that the command prints and the package contains', async () => {
+  const said = readPage('docs/configuration.md').replace(/\s+/g, ' ')
+  expect(said).toContain(
+    'The `$schema` in files that Plugboard writes is a name for editors. It cannot be fetched until the packages are on npm; `plugboard config schema` prints the schema.',
+  )
+  expect(readPage('README.md')).toContain('The packages are not on the npm registry yet.')
+  expect((await place.run('add', 'mine', '--', 'some-server')).code).toBe(0)
+  const { $schema } = JSON.parse(place.read('.plugboard/settings.local.json'))
+  const printed = await place.run('config', 'schema')
+  expect(JSON.parse(printed.stdout).$id).toBe($schema)
+  // Once it is published: the address is that of a file in the package, by its name and major version.
+  const { name, version, files } = JSON.parse(readPage('packages/cli/package.json'))
+  const major = `${version}`.split('.')[0]
+  expect($schema).toBe(`https://unpkg.com/${name}@${major}/settings.schema.json`)
+  expect(files).toContain('*.schema.json')
+  expect(JSON.parse(readPage('packages/cli/settings.schema.json'))).toEqual(JSON.parse(printed.stdout))
+  for (const file of ['settings', 'mcp', 'gateway'])
+    expect(JSON.parse(readPage(`packages/cli/${file}.schema.json`)).$id).toBe(
+      `https://unpkg.com/${name}@${major}/${file}.schema.json`,
+    )
+}, 60_000)

@@ -109,6 +109,40 @@ describe('a client that knows only the address', () => {
   }, 120_000)
 })
 
+describe('a client whose user did not answer', () => {
+  it('may come again with the same registration, and is told to register anew where that was forgotten', async () => {
+    const login = new Login()
+    const client = () => new Client({ name: 'test', version: '1' })
+    const transport = () => new StreamableHTTPClientTransport(new URL(gateway.url), { authProvider: login })
+    const visit = async () => {
+      const one = transport()
+      await expect(client().connect(one)).rejects.toBeInstanceOf(UnauthorizedError)
+      return one
+    }
+    for (let n = 0; n < 2; n++) {
+      await visit()
+      await openLogin(login.address)
+    }
+    const registered = login.clientInformation()?.client_id
+    await gateway.stop()
+    await gateway.start()
+    await visit()
+    expect(login.clientInformation()?.client_id).toBe(registered)
+    const { page } = await new Browser().open(String(login.address))
+    expect(page?.status).toBe(400)
+    expect(await page?.text()).toContain('Remove the connection in your client and add it again')
+    const fresh = new Login()
+    const again = new StreamableHTTPClientTransport(new URL(gateway.url), { authProvider: fresh })
+    await expect(client().connect(again)).rejects.toBeInstanceOf(UnauthorizedError)
+    // Two visits without an answer, then one with: the registration is still good.
+    await openLogin(fresh.address)
+    const { browser, url, code } = await openLogin(fresh.address)
+    const back = await browser.post(url, { code })
+    await again.finishAuth(new URL(back.url).searchParams)
+    expect((await modern(gateway.url, fresh.tokens()?.access_token, 'tools/list')).status).toBe(200)
+  }, 120_000)
+})
+
 describe('who does not see the terminal', () => {
   const register = async (redirect: string, name = 'evil') => {
     const response = await fetch(`${base}/login/reg`, {

@@ -76,7 +76,24 @@ describe('an access token', () => {
     ['that is bound to a key', { claims: { cnf: { jkt: 'x' } } }],
     ['that is a logout token', { header: { typ: 'logout+jwt' } }],
     ['with a key id of nobody', { header: { kid: 'third' } }],
-    ['with a path as key id', { header: { kid: '../../../../dev/null' } }],
+    ...[
+      '../../../../dev/null',
+      '/dev/null',
+      "first' OR '1'='1",
+      'first\u0000',
+      'FIRST',
+      '',
+      '__proto__',
+      'constructor',
+      'http://127.0.0.1:9/jwks#first',
+      'k'.repeat(4000),
+      5,
+      ['first'],
+      { first: 1 },
+    ].map(
+      (kid) =>
+        [`with an injected key id (${JSON.stringify(kid).slice(0, 40)})`, { header: { kid } }] as const,
+    ),
     ['with an unknown critical header', { header: { crit: ['x'], x: 1 } }],
   ] as readonly (readonly [string, TokenWish])[])('%s is refused', async ([, wish]) => {
     const { status, headers } = await list(await craft(wish))

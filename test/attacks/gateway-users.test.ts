@@ -1,5 +1,6 @@
 // What one user of a real `plugboard serve --http --gateway` can learn of another: cached lists, servers of their own, shared servers,
 // large results, streams; and what a client can make the gateway believe by headers.
+import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../support/free-port.mjs'
@@ -12,6 +13,7 @@ import {
   serveGateway,
   until,
 } from '../support/gateway.ts'
+import { hasNginx, startNginx } from '../support/nginx.ts'
 
 let gateway: ServedGateway
 let adminPort = 0
@@ -181,6 +183,61 @@ describe('headers that a client makes up', () => {
     Object.assign(session.headers, spoofed)
     expect(namesOf(await session.request('tools/list')).join()).not.toContain('hidden')
   })
+
+  it.runIf(hasNginx)(
+    'give nothing through the reverse proxy either (deploy/nginx.conf)',
+    async () => {
+      const proxy = await startNginx(gateway.port)
+      try {
+        const ask = (headers: Record<string, string>, path = '/mcp') =>
+          new Promise<{ status: number | undefined; text: string }>((done, fail) => {
+            const type = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+            const options = {
+              port: proxy.port,
+              path,
+              method: 'POST',
+              headers: { ...type, ...spoofed, ...headers },
+            }
+            const sent = request({ host: '127.0.0.1', ...options }, (response) => {
+              let text = ''
+              response.on('data', (chunk) => {
+                text += chunk
+              })
+              response.on('end', () => done({ status: response.statusCode, text }))
+            })
+            sent.on('error', fail)
+            sent.end(rpc('ping').body)
+          })
+        const ada = { authorization: `Bearer ${tokenOf('ada')}` }
+        expect((await ask({})).status).toBe(401)
+        expect((await ask({ host: 'mcp.example.com' })).status).toBe(401)
+        // The host name of the request counts, not that of a header which any client can send through the proxy.
+        expect((await ask({ ...ada, host: 'evil.example' })).status).toBe(403)
+        expect((await ask({ ...ada, host: 'mcp.example.com', origin: 'https://evil.example' })).status).toBe(
+          403,
+        )
+        const { id } = await legacySession(gateway.url, tokenOf('ada'))
+        const own = { ...ada, host: 'mcp.example.com', 'mcp-session-id': id }
+        expect((await ask(own)).status).toBe(200)
+        const other = { ...own, authorization: `Bearer ${tokenOf('eve')}` }
+        expect((await ask(other)).status).toBe(404)
+        // The port of the administration is behind no proxy: its token is no client's, and its paths are not there.
+      for (const path of ['/servers', '/users', '/audit', '/mcp/../servers']) {
+        expect((await ask({ ...own, authorization: 'Bearer admin-token' }, path)).status).toBe(401)
+        expect((await ask(own, path)).status).toBe(404)
+      }
+      // The challenge names the public address, whatever the headers say.
+        const { headers } = await fetch(`http://127.0.0.1:${proxy.port}/mcp`, {
+          method: 'POST',
+          headers: { ...spoofed, 'x-forwarded-host': 'evil.example' },
+        })
+        expect(headers.get('www-authenticate') ?? '').not.toContain('evil')
+      } finally {
+        await proxy.stop()
+      }
+    },
+    60_000,
+  )
 
   it('do not open the administration, which listens on loopback alone', async () => {
     const loopback = `http://127.0.0.1:${adminPort}/servers`

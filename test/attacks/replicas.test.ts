@@ -68,6 +68,29 @@ const answerTo = (requestState: unknown) => ({
   inputResponses: { first: { action: 'accept', content: { name: 'Ada' } } },
 })
 
+describe('a session and a request state of one user', () => {
+  it('are refused when another user replays them, on the replica that made them and on the other', async () => {
+    for (const made of [first, second]) {
+      const { id } = await legacySession(made.url, tokenOf('ada'))
+      const asked = await modern(made.url, tokenOf('ada'), 'tools/call', ORDER)
+      const answer = answerTo(asked.message.result.requestState)
+      for (const { url } of [first, second]) {
+        const stolen = rawSession(url, id, tokenOf('eve'))
+        expect((await stolen.request('tools/list')).status).toBe(404)
+        const streams = { headers: { ...stolen.headers, accept: 'text/event-stream' } }
+        expect((await fetch(url, streams)).status).toBe(404)
+        expect((await fetch(url, { method: 'DELETE', headers: stolen.headers })).status).toBe(404)
+        const replayed = await modern(url, tokenOf('eve'), 'tools/call', answer)
+        expect(replayed.message.error.code).toBe(-32602)
+        // The attempts ended nothing.
+        expect((await rawSession(url, id, tokenOf('ada')).request('tools/list')).status).toBe(200)
+      }
+      const own = await modern(second.url, tokenOf('ada'), 'tools/call', answer)
+      expect(own.message.result.resultType).toBe('input_required')
+    }
+  }, 60_000)
+})
+
 describe('what is sealed', () => {
   it('opens at every replica for its own user alone, and under a key that no longer seals', async () => {
     const session = await legacySession(second.url, tokenOf('ada'))
@@ -92,11 +115,26 @@ describe('what is sealed', () => {
     const changed = id.slice(0, at) + (id[at] === 'A' ? 'B' : 'A') + id.slice(at + 1)
     for (const wrong of [changed, id.replace(/^old\./, 'new.'), id.replace(/^old\./, ''), `${id}A`])
       expect((await rawSession(first.url, wrong, tokenOf('ada')).request('tools/list')).status).toBe(404)
+    const state: string = (await modern(second.url, tokenOf('ada'), 'tools/call', ORDER)).message.result
+      .requestState
+    const end = state.length - 5
+    for (const wrong of [
+      `${state}A`,
+      state.slice(0, end) + (state[end] === 'A' ? 'B' : 'A') + state.slice(end + 1),
+      // A sealed value of another kind.
+      id,
+    ])
+      for (const { url } of [first, second]) {
+        const answer = await modern(url, tokenOf('ada'), 'tools/call', answerTo(wrong))
+        expect(answer.message.error.code).toBe(-32602)
+      }
     const third = await replica(NEW)
     try {
       cpSync(join(first.place.project, 'tokens.json'), join(third.place.project, 'tokens.json'))
       await until(async () => (await modern(third.url, tokenOf('ada'), 'tools/list')).status === 200)
       expect((await rawSession(third.url, id, tokenOf('ada')).request('tools/list')).status).toBe(404)
+      const late = await modern(third.url, tokenOf('ada'), 'tools/call', answerTo(state))
+      expect(late.message.error.code).toBe(-32602)
     } finally {
       await third.remove()
     }
@@ -205,4 +243,45 @@ describe('a token that is revoked at one replica', () => {
     expect((await modern(second.url, tokenOf('leaver'), 'tools/list')).status).toBe(401)
     expect((await modern(second.url, tokenOf('ada'), 'tools/list')).status).toBe(200)
   }, 30_000)
+})
+
+// The last: users’ own servers are given up and started anew after it.
+describe('a third party that overwrites every key of the store', () => {
+  it.each([
+    ['text', (client: Redis, key: string) => client.set(key, 'rubbish')],
+    ['a list', (client: Redis, key: string) => client.rpush(key, 'rubbish', '{}')],
+    ['fields', (client: Redis, key: string) => client.hset(key, { a: '1', at: 'x', level: 'none' })],
+  ] as const)(
+    'with %s gets no session, no call twice and no user in, and replicas go on',
+    async (_, overwrite) => {
+      const session = await legacySession(first.url, tokenOf('ada'))
+      const asked = await modern(first.url, tokenOf('ada'), 'tools/call', ORDER)
+      const answer = answerTo(asked.message.result.requestState)
+      expect((await modern(second.url, tokenOf('ada'), 'tools/call', answer)).status).toBe(200)
+      const client = new Redis(redis.url)
+      try {
+        const keys = await client.keys('*')
+        expect(keys.length).toBeGreaterThan(0)
+        for (const one of keys) {
+          await client.del(one)
+          await overwrite(client, one)
+        }
+        for (const { url } of [first, second]) {
+          const own = rawSession(url, session.id, tokenOf('ada'))
+          expect((await own.request('tools/list')).status).toBe(200)
+          expect((await own.call('mcp__own__recall')).status).toBe(200)
+          expect((await modern(url, tokenOf('ada'), 'tools/list')).status).toBe(200)
+          expect((await rawSession(url, session.id, tokenOf('eve')).request('tools/list')).status).toBe(404)
+          expect((await modern(url, 'rubbish', 'tools/list')).status).toBe(401)
+          // What was used stays used: its mark was replaced, not taken away.
+          expect((await modern(url, tokenOf('ada'), 'tools/call', answer)).message.error).toBeDefined()
+        }
+      } finally {
+        await client.flushall()
+        client.disconnect()
+      }
+      await until(async () => (await peers(first.port)) === 1 && (await peers(second.port)) === 1)
+    },
+    60_000,
+  )
 })

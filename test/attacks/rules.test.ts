@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { COMMAND, makePlace, type Place } from '../support/cli.ts'
 
 const HOSTILE = fileURLToPath(new URL('./fixtures/hostile.mjs', import.meta.url))
+const PLAIN = fileURLToPath(new URL('../support/pid-server.mjs', import.meta.url))
 const SECRET = 'hunter2-hunter2'
 const DENIED = 6
 
@@ -282,11 +283,35 @@ describe('a rule that is misspelled', () => {
     expect((await place.run('call', 'other.get_issue')).stdout).toContain('RAN get_issue')
   })
 
-  it('about an unknown server is a warning of list and doctor', { timeout: 120_000 }, async () => {
-    settings({ mcpServers: { files: hostile() }, permissions: { deny: ['fils.de_lete'] } })
-    expect((await place.run('list')).stderr).toContain('Did you mean the server "files"?')
-    expect((await place.run('doctor', 'files')).stderr).toContain('Did you mean the server "files"?')
-    expect((await place.run('call', 'files.get_issue')).stderr).not.toContain('fils')
+  it('about an unknown server or tool is a warning of list and doctor', { timeout: 120_000 }, async () => {
+    const stray = ['files.de_lte', 'mcp__files__get_isue', 'files.drop_*']
+    const fine = ['files.wipe', 'mcp__files__de_lete', 'files.get_*', '*.nothing', 'away.nothing']
+    settings({
+      mcpServers: {
+        files: hostile(),
+        plain: { command: process.execPath, args: [PLAIN] },
+        away: { command: 'y', disabled: true },
+      },
+      permissions: { deny: ['fils.de_lete', ...stray, 'plain.whoamy'], ask: fine },
+    })
+    const list = await place.run('list')
+    const doctor = await place.run('doctor', 'files')
+    for (const { stderr } of [list, doctor]) {
+      expect(stderr).toContain('Did you mean the server "files"?')
+      for (const rule of stray)
+        expect(stderr).toContain(`permissions.deny: the rule "${rule}" matches no tool of "files"`)
+      expect(stderr).toContain('Did you mean the tool "de_lete"?')
+      expect(stderr).toContain('Did you mean the tool "get_issue"?')
+      expect(stderr).toContain('`plugboard tools files` lists the tools that there are.')
+      for (const rule of fine) expect(stderr).not.toContain(`"${rule}"`)
+    }
+    // Without a start, by what it listed last.
+    const explained = (await place.run('explain', 'plain')).stdout
+    expect(explained).toMatch(/deny +plain\.whoamy .*; matches no tool\. Did you mean the tool "whoami"\?/)
+    expect(explained.match(/matches no tool/g)).toHaveLength(1)
+    const { stdout, stderr } = await place.run('call', 'files.de_lete')
+    expect(stdout).toContain('RAN de_lete')
+    expect(stderr).not.toMatch(/fils|de_lte/)
   })
 
   it('of another product is left alone in its own file', { timeout: 120_000 }, async () => {

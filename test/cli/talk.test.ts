@@ -173,7 +173,7 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     ])
   })
 
-  it('asks with one key, folds a result and opens it, stops, and leaves', async () => {
+  it('asks with one key, folds a result and opens it, and leaves', async () => {
     const screen = await start()
     await say('call everything__echo')
     const asked = await screen.see(/\(y\)es, once, for this \(s\)ession, \(a\)lways, \(n\)o:/)
@@ -194,12 +194,6 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await say('call everything__echo again')
     await screen.see(/again[\s\S]*RESULT false Echo/)
 
-    await say('hang')
-    await screen.see('thinking aloud')
-    await screen.press('Escape')
-    await screen.see('Stopped.')
-    await expect.poll(() => model.requests.at(-1)?.closed, { timeout: 10_000 }).toBe(true)
-
     await screen.see(IDLE)
     await screen.press('C-c')
     await screen.see('Press Ctrl-C again to exit.')
@@ -217,7 +211,7 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await terminal.see('exit 0')
   })
 
-  it('queues what is sent meanwhile, shows it, and gives it back when the run is stopped', async () => {
+  it('queues what is sent meanwhile, and shows it; what is typed stays on the line', async () => {
     const screen = await start()
     await say('slow one')
     await screen.see('thinking')
@@ -229,15 +223,31 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await screen.see('ANSWER slow one')
     await screen.see('ANSWER slow two')
     await screen.see(/^› a draft/m)
-    await screen.press('C-u')
+    expect(model.requests.map(({ user }) => user)).toEqual(['slow one', 'slow two'])
+  })
+
+  it('Esc interrupts an answer; what was sent and typed meanwhile is back on the line', async () => {
+    const screen = await start()
     await say('hang')
     await screen.see('thinking aloud')
     await screen.type('wanted later')
     await screen.press('Enter')
     await screen.see('queued: wanted later')
+    await screen.type('a draft')
+    await screen.see(/queued: wanted later\n› a draft/)
     await screen.press('Escape')
-    await screen.see(/Stopped\.\n› wanted later/)
-    expect(model.requests.map(({ user }) => user)).toEqual(['slow one', 'slow two', 'hang'])
+    const stopped = await screen.see(/Stopped\.\n› wanted later\n {2}a draft\n.*context(?!.*Esc stops)/)
+    expect(stopped).toContain('thinking aloud')
+    expect(stopped).not.toMatch(/queued:|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
+    // The model is told, too, and nothing of the queue was sent.
+    await expect.poll(() => model.requests.at(-1)?.closed, { timeout: 10_000 }).toBe(true)
+    expect(model.requests.map(({ user }) => user)).toEqual(['hang'])
+    // It is text like any other: edited, and sent as one message.
+    await screen.type('!')
+    await screen.see(/› wanted later\n {2}a draft!/)
+    await screen.press('Enter')
+    await screen.see('HEARD "wanted later')
+    expect(model.requests.at(-1)?.user).toBe('wanted later\na draft!')
   })
 
   it('edits several lines, pastes as one message, and finds earlier lines', async () => {
@@ -331,7 +341,15 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await screen.see('Undone: changed notes.txt.')
     expect(place.read('notes.txt')).toBe('one\ntwo\nthree\n')
     await say('/undo')
-    await screen.see('No file edit of this conversation is left to undo.')
+    await screen.see(
+      'No file edit of this conversation is left to undo. Only calls that name a file of the project and its new text can be undone; what commands and other tools change cannot. /undo earlier takes back the last edit that the built-in `workspace` made.',
+    )
+    // The guide says the same.
+    const guide = readPage('docs/agent.md').replace(/\s+/g, ' ')
+    expect(guide).toContain(
+      'whose arguments name the file and its new text (or the texts to replace); what a command,',
+    )
+    expect(guide).toContain('is not known, and `/undo` cannot take it back.')
     await say('call workspace__apply_patch')
     await screen.see(/"added\.txt" new file[\s\S]*\(n\)o:/)
     await screen.type('s')
@@ -394,7 +412,7 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
   it('says what happened in a narrow window, whatever the model sends', async () => {
     place.write('~/.plugboard/settings.json', {
       ...JSON.parse(readFileSync(join(place.home, '.plugboard/settings.json'), 'utf8')),
-      permissions: { allow: ['mcp__everything'] },
+      permissions: { allow: ['mcp__everything'], deny: ['everything.ecoh'] },
     })
     const screen = await start(40)
     expect(await screen.see(IDLE)).toMatch(/^plugboard · \S+ ·\n?.*\n.*Ctrl-D exits$/m)
@@ -414,6 +432,10 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await say('both')
     await screen.see(/(?:⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏) everything[^\n]*\n(?:⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏) everything/)
     await screen.see('RESULTS 2')
+    await say('/permissions')
+    await screen.see(
+      '! the rule "everything.ecoh" matches no tool of "everything". Did you mean the tool "echo"?',
+    )
     const shown = await screen.see(IDLE)
     expect(shown.split('\n').filter((line) => line.length > 40)).toEqual([])
   })

@@ -1,6 +1,10 @@
 // `npm run replicas`: what holds when several gateways stand behind plain round robin: every row of the table with every client, then
-// the faults. Exit code 1 when a cell does not hold.
+// the faults. Exit code 1 when a cell does not hold. `--markdown` keeps the tables in docs/replicas.md.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { markdownTable } from '../../scripts/lib/table.mjs'
 import { connectClient, KINDS, type Kind } from './clients.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { killReplica, killStore, type LoadReport, underLoad } from './failover.ts'
@@ -15,14 +19,42 @@ const { values } = parseArgs({
     'no-faults': { type: 'boolean', default: false },
     soak: { type: 'string' },
     seed: { type: 'string', default: '1' },
+    markdown: { type: 'boolean', default: false },
   },
 })
 const SCENE_MS = 30_000
+const TROUBLE_COLUMNS = [
+  'trouble under load',
+  'client',
+  'calls',
+  'failed, then went on',
+  'wrong',
+  'doubled writes',
+  'lost writes',
+  'stuck clients',
+  'ready again',
+]
+const PAGE = fileURLToPath(new URL('../../docs/replicas.md', import.meta.url))
+const MARK = /<!-- replicas -->[\s\S]*?<!-- end of replicas -->/
 let failures = 0
+/** What was printed, as it goes into the page. */
+const parts: string[] = []
 
 if (values.soak !== undefined) await soak(Number(values.soak))
 else for (const replicas of values.replicas.split(',').map(Number)) await run(replicas)
+if (values.markdown && parts.length > 0) keepTables()
 process.exit(failures > 0 ? 1 : 0)
+
+function keepTables(): void {
+  const words = process.argv.slice(2).filter((word) => word !== '--markdown')
+  const command = ['npm run replicas', ...(words.length > 0 ? ['--', ...words] : [])].join(' ')
+  const when = `\`${command}\` (${new Date().toISOString().slice(0, 10)}, ${cpus().length} shared cores, Node ${process.versions.node})`
+  const text = `<!-- replicas -->\n\n${[when, ...parts].join('\n\n')}\n\n<!-- end of replicas -->`
+  writeFileSync(
+    PAGE,
+    readFileSync(PAGE, 'utf8').replace(MARK, () => text),
+  )
+}
 
 async function run(replicas: number): Promise<void> {
   const cluster = await startCluster({ replicas, store: !values['no-store'] })
@@ -82,7 +114,9 @@ function seeded(seed: number): () => number {
 async function table(cluster: Cluster, replicas: number): Promise<void> {
   const tries = Number(values.tries)
   const rows = Object.keys(SCENES).filter((name) => !values.only || name.includes(values.only))
-  console.log(`\n${replicas} replicas behind round robin, ${tries} fresh clients a cell\n`)
+  const title = `${replicas} replicas behind round robin, ${tries} fresh clients a cell`
+  console.log(`\n${title}\n`)
+  const kept: string[][] = [['operation', ...KINDS]]
   console.log(`| ${['operation', ...KINDS].join(' | ')} |\n| ${'--- | '.repeat(KINDS.length + 1)}`.trimEnd())
   const why: string[] = []
   for (const row of rows) {
@@ -97,8 +131,10 @@ async function table(cluster: Cluster, replicas: number): Promise<void> {
       failures += tries - held
       cells.push(`${held}/${tries}`)
     }
+    kept.push([row, ...cells])
     console.log(`| ${[row, ...cells].join(' | ')} |`)
   }
+  parts.push(`${title}:`, markdownTable(kept))
   for (const line of [...new Set(why)].slice(0, 20)) console.log(`  ${line}`)
 }
 
@@ -128,17 +164,16 @@ async function attempt(cluster: Cluster, row: string, kind: Kind, n: number): Pr
 }
 
 function faultTable(reports: readonly LoadReport[]): void {
-  console.log(
-    '\n| trouble under load | client | calls | failed, then went on | wrong | doubled writes | lost writes | stuck clients | ready again |',
-  )
-  console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- |')
+  const kept: string[][] = [TROUBLE_COLUMNS]
+  console.log(`\n| ${TROUBLE_COLUMNS.join(' | ')} |\n${'| --- '.repeat(TROUBLE_COLUMNS.length)}|`)
   for (const { trouble, byKind, recoveryMs, errors } of reports) {
     for (const [kind, { calls, failed, wrong, doubled, lost, stuck }] of byKind) {
       failures += wrong + doubled + lost + stuck
-      console.log(
-        `| ${[trouble, kind, calls, failed, wrong, doubled, lost, stuck, `${(recoveryMs / 1000).toFixed(1)} s`].join(' | ')} |`,
-      )
+      const counts = [calls, failed, wrong, doubled, lost, stuck].map(String)
+      kept.push([trouble, kind, ...counts, `${(recoveryMs / 1000).toFixed(1)} s`])
+      console.log(`| ${kept.at(-1)?.join(' | ')} |`)
     }
     for (const error of errors) console.log(`  ${error}`)
   }
+  parts.push(markdownTable(kept))
 }

@@ -197,7 +197,7 @@ export function modern(
     'io.modelcontextprotocol/clientCapabilities': capabilities,
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
   }
-  const name = params['name'] ?? params['uri']
+  const name = params['name'] ?? params['uri'] ?? params['taskId']
   const headers = {
     ...bearer(token),
     'mcp-protocol-version': '2026-07-28',

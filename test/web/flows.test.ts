@@ -1,9 +1,13 @@
 // The page as a user works with it, in a real browser, against real servers: add, approve, call, follow, decide, and come back
 // after the process was killed.
+import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAuthorizationServer } from '../../packages/core/src/auth/fixtures/authorization-server.ts'
 import { startResourceServer } from '../../packages/core/src/auth/fixtures/resource-server.ts'
+import { COMMAND } from '../support/cli.ts'
 import { entryOf, everything } from '../support/servers.ts'
 import { noTerminal, openTerminalWith } from '../support/terminal.ts'
 import { callShown, executablePath, type OpenedPage, openPage, settingsOf, untilState } from './page.ts'
@@ -28,6 +32,25 @@ describe.skipIf(!executablePath)('the page', () => {
   }, 90_000)
   afterAll(async () => {
     await opened?.close()
+  })
+
+  it('fits 360 pixels in every view while a question waits, and shows which view it is', async () => {
+    const { page, go } = opened
+    await page.getByRole('link', { name: /Decide 1/ }).waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    const views = 'servers servers/pinned tools resources prompts skills timeline decide health audit'
+    const found: string[] = []
+    for (const view of views.split(' ')) {
+      await go(`#/${view}`)
+      await page.locator('main h1:visible, main h2:visible').first().waitFor()
+      const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      if (over > 0) found.push(`${view} is ${over} pixels too wide`)
+      const current = await page.locator('.nav-item[aria-current]').boundingBox()
+      if (!current || current.x < 0 || current.x + current.width > 360) found.push(`${view} is out of sight`)
+    }
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await go('#/servers')
+    expect(found).toEqual([])
   })
 
   it('adds a server after it showed the change of the file', async () => {
@@ -95,6 +118,45 @@ describe.skipIf(!executablePath)('the page', () => {
     await page.locator('.call-state', { hasText: 'cancelled' }).waitFor()
   })
 
+  it('shows requests that ended without an answer as cancelled, whoever left, and trace prints the same', async () => {
+    const { page, place, go } = opened
+    const name = 'trigger-long-running-operation'
+    await go('#/timeline')
+    await page.getByLabel('Filter by method, tool or id').fill(name)
+    const rows = (state: RegExp) =>
+      page.getByRole('link', { name: new RegExp(`tools/call ${name}${state.source}`) })
+    const cancelled = rows(/ cancelled [\d.,]+ m?s/)
+    await expect.poll(() => cancelled.count()).toBe(1)
+    const env = { PATH: process.env['PATH'] ?? '', HOME: place.home, PLUGBOARD_RESIDENT: '1' }
+    const words = ['call', `everything.${name}`, 'duration=60', 'steps=2']
+    // A caller that is killed says nothing to anyone.
+    const caller = spawn(process.execPath, [COMMAND, ...words], { cwd: place.project, env, stdio: 'ignore' })
+    await rows(/ …/).waitFor()
+    caller.kill('SIGKILL')
+    await expect.poll(() => cancelled.count()).toBe(2)
+    const client = new Client({ name: 'Some Editor', version: '1' })
+    const transport = { command: process.execPath, args: [COMMAND, 'connect'], cwd: place.project, env }
+    await client.connect(new StdioClientTransport(transport))
+    const stop = new AbortController()
+    const args = { duration: 60, steps: 2 }
+    const called = client.callTool(
+      { name: `mcp__everything__${name}`, arguments: args },
+      { signal: stop.signal },
+    )
+    await rows(/ …/).waitFor()
+    stop.abort()
+    await called.catch(() => undefined)
+    await client.close()
+    await expect.poll(() => cancelled.count()).toBe(3)
+    expect(await rows(/ …/).count()).toBe(0)
+    await cancelled.last().click()
+    await page.locator('.chip', { hasText: 'cancelled' }).waitFor()
+    const { stdout } = await place.run('trace', 'everything')
+    expect(
+      stdout.match(new RegExp(`⊘ everything {2}tools/call ${name} cancelled \\d+ ms$`, 'gm')),
+    ).toHaveLength(3)
+  })
+
   it("answers a server's question", async () => {
     const { page, go } = opened
     await go('#/tools/mcp__everything__trigger-elicitation-request')
@@ -154,6 +216,20 @@ describe.skipIf(!executablePath)('the page', () => {
     await rows.nth(-1).click()
     const differences = page.getByRole('region', { name: 'The requests: differences' })
     await differences.getByRole('row', { name: /arguments\.a 1 2/ }).waitFor()
+  })
+
+  it('draws its charts anew when light becomes dark', async () => {
+    const { page, go } = opened
+    await go('#/health')
+    const marker = '.chart .u-series:nth-child(2) .u-marker'
+    await page.locator(marker).first().waitFor()
+    const color = () =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('${marker}')).borderColor`)
+    const light = await color()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expect.poll(color).not.toBe(light)
+    await page.emulateMedia({ colorScheme: 'light' })
+    await expect.poll(color).toBe(light)
   })
 
   it('writes a rule from a decision, and verifies the log', async () => {

@@ -93,9 +93,15 @@ describe.skipIf(!executablePath)('the page of a gateway with two replicas', () =
   it('shows both replicas and the store', async () => {
     await view('Replicas')
     await page.getByText('The shared store answers').waitFor()
-    await page.getByRole('row', { name: /this page is from here/ }).waitFor()
-    await page.getByRole('row', { name: /alive/ }).waitFor()
+    // Each with version, time, sessions, running, calls, memory and its last beat: of the other one as it told.
+    const facts = / 0\.\d+\.\d+ .*(s|min) \d+ \d+ \d+ [\d.]+ MB/.source
+    await page.getByRole('row', { name: new RegExp(`serves this page${facts} now`) }).waitFor()
+    await page.getByRole('row', { name: new RegExp(`alive${facts} .* ago`) }).waitFor()
     expect(await page.getByRole('row').count()).toBe(3)
+    await page.setViewportSize({ width: 360, height: 740 })
+    const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+    await page.setViewportSize({ width: 1280, height: 800 })
+    expect(over).toBeLessThanOrEqual(0)
     expect(await violationsOf(page)).toEqual([])
   })
 

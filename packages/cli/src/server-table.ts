@@ -1,5 +1,5 @@
 // server-table.ts: the rows of `list` and of the board: what is configured, and its state.
-import type { Configuration, ConfiguredServer } from '@plugboard/core/config'
+import type { Configuration, ConfiguredServer, Diagnostic } from '@plugboard/core/config'
 import type { Colors } from './colors.ts'
 import { fitTable, safe, shortPath, shortPaths, table } from './output.ts'
 
@@ -158,14 +158,19 @@ export function hiddenNote(configuration: Configuration): string | undefined {
   return `This machine is managed: ${shortPath(exclusiveFile)} allows its own servers only.${others}`
 }
 
-export function listAsData(configuration: Configuration, rows: readonly ServerRow[]) {
+export function listAsData(
+  configuration: Configuration,
+  rows: readonly ServerRow[],
+  more: readonly Diagnostic[] = [],
+) {
   const note = hiddenNote(configuration)
+  const diagnostics = [...configuration.diagnostics, ...more]
   return {
     servers: rows,
     ...(note && {
       managed: { file: configuration.exclusiveFile, message: note, hidden: configuration.hidden },
     }),
-    ...(configuration.diagnostics.length > 0 && { diagnostics: configuration.diagnostics }),
+    ...(diagnostics.length > 0 && { diagnostics }),
   }
 }
 

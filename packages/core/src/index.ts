@@ -38,6 +38,7 @@ export type {
   Scope,
 } from './config/types.ts'
 export type { Connection } from './connection/connection.ts'
+export type { Unanswered } from './connection/json-rpc.ts'
 export type {
   PromptDefinition,
   ResourceDefinition,

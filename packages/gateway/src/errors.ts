@@ -10,12 +10,17 @@ export interface WireError {
   readonly data?: unknown
 }
 
+/** One limit of a user, as the headers of draft-ietf-httpapi-ratelimit-headers write it. */
+export interface BudgetRule {
+  /** `"user-minute"`, or with the pattern of the tools that it is for. */
+  readonly name: string
+  /** The name, the quota and its window. */
+  readonly policy: string
+}
+
 /** What is left of one limit of a user. */
 export interface CallBudget {
-  /** `user`, or the pattern of the tools that it is for. */
-  readonly of: string
-  readonly window: 'minute' | 'day'
-  readonly quota: number
+  readonly rule: BudgetRule
   readonly left: number
   /** Until all of it is there again. */
   readonly resetSeconds: number

@@ -39,6 +39,11 @@ export class Metrics {
     return this.#inFlight
   }
 
+  /** Calls of tools that were answered, whatever the outcome. */
+  get calls(): number {
+    return this.#methods.get('tools/call')?.count ?? 0
+  }
+
   /** Counts a request of a known method. */
   started(method: string): CountedRequest {
     this.#inFlight++

@@ -2,6 +2,7 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { CommandPalette } from './palette.tsx'
 import { Loading } from './parts/basics.tsx'
+import { useCurrentInSight } from './parts/current-in-sight.ts'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Notices } from './parts/notices.tsx'
@@ -103,6 +104,7 @@ function Shown({ view, path }: { readonly view: View; readonly path: readonly st
 function Sidebar({ view, onPalette }: { readonly view: View; readonly onPalette: () => void }) {
   const info = useStore(board, (state) => state.info)
   const waiting = useStore(board, (state) => state.questions.length + state.pending.length)
+  const strip = useCurrentInSight(view)
   const folder = info?.cwd.split('/').filter(Boolean).at(-1) ?? ''
   return (
     <header className="sidebar">
@@ -118,7 +120,7 @@ function Sidebar({ view, onPalette }: { readonly view: View; readonly onPalette:
       <button type="button" className="palette-button" onClick={onPalette}>
         <Icon name="search" size={14} /> <span>Go to…</span> <kbd>Ctrl K</kbd>
       </button>
-      <nav aria-label="Views">
+      <nav ref={strip} aria-label="Views">
         <ul className="navigation">
           {NAVIGATION.map(([id, title, icon]) => (
             <li key={id}>

@@ -24,6 +24,18 @@ export function nextTheme(theme: Theme): Theme {
   return theme === 'system' ? 'light' : theme === 'light' ? 'dark' : 'system'
 }
 
+/** Told when light becomes dark or the other way, by the user or by the system. */
+export function onThemeChange(tell: () => void): () => void {
+  const system = matchMedia('(prefers-color-scheme: dark)')
+  const chosen = new MutationObserver(tell)
+  chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  system.addEventListener('change', tell)
+  return () => {
+    chosen.disconnect()
+    system.removeEventListener('change', tell)
+  }
+}
+
 export function isDark(): boolean {
   const { theme } = document.documentElement.dataset
   return theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark'

@@ -90,11 +90,26 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   },
   replicas: {
     actions: {},
-    rows: ({ id, replicas }) => [
-      ...(id === undefined ? [] : [[id, 'this one']]),
-      ...replicas.map((one: Answer) => [one.id, one.url]),
+    rows: ({ id, status, replicas }) => [
+      ...(id === undefined ? [] : [[id, 'this one', ...replicaWords(status)]]),
+      ...replicas.map((one: Answer) => [one.id, one.url, ...replicaWords(one.status)]),
     ],
   },
+}
+
+/** Of a replica that told how it does. */
+function replicaWords(status: Answer | undefined): string[] {
+  if (!status) return []
+  const { version, startedAt, sessions, running, calls, memory, draining } = status
+  const state = draining ? 'draining' : `up ${Math.round((Date.now() - startedAt) / 60_000)} min`
+  return [
+    version,
+    state,
+    `${sessions} sessions`,
+    `${running} running`,
+    `${calls} calls`,
+    `${Math.round(memory / 1e6)} MB`,
+  ]
 }
 
 export async function administer(invocation: Invocation): Promise<number> {

@@ -5,6 +5,7 @@ import { EXIT } from '../output.ts'
 import { hiddenNote, listAsData, type ServerRow } from '../server-table.ts'
 import { listText } from '../shared/list-text.ts'
 import { rowsOf } from '../shared/snapshot-rows.ts'
+import { strayRulesOf } from '../shared/stray-rules.ts'
 import { connectTimeout } from '../shared/timeouts.ts'
 import { canRedraw, columnsOf, screenRows, write } from '../streams.ts'
 import { withBoard } from '../with-board.ts'
@@ -26,8 +27,13 @@ export async function run(invocation: Invocation): Promise<number> {
       await board.ready({ signal, timeoutMs })
       stop?.()
       const rows = rowsOf(board).map((row) => givenUp(row, timeoutMs))
+      const stray = strayRulesOf(board, configuration).map(({ diagnostic }) => diagnostic)
       if (screen) screen.draw(listText(rows, output.color, configuration))
-      else output.result(listAsData(configuration, rows), () => listText(rows, output.color, configuration))
+      else
+        output.result(listAsData(configuration, rows, stray), () =>
+          listText(rows, output.color, configuration),
+        )
+      invocation.reportFaults(stray)
       const note = hiddenNote(configuration)
       if (note && !output.json) output.note(note)
       return EXIT.done

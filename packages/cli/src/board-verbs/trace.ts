@@ -72,7 +72,15 @@ function countOption(invocation: Invocation): number {
   return Number(text)
 }
 
-const MARKS = { request: '→', response: '←', error: '✘', notification: '·', http: '⇄', hook: '⚑' } as const
+const MARKS = {
+  request: '→',
+  response: '←',
+  error: '✘',
+  notification: '·',
+  http: '⇄',
+  hook: '⚑',
+  end: '⊘',
+} as const
 
 function asText(entry: Traced, colors: Colors): string {
   const { dim, red, yellow } = colors
@@ -84,12 +92,14 @@ function asText(entry: Traced, colors: Colors): string {
   const took = durationMs === undefined ? '' : ` ${durationMs} ms`
   const failed = kind === 'error' ? red(' error') : toolError ? yellow(' tool error') : besides(entry, colors)
   const what = `${method}${name === undefined ? '' : ` ${visible(name)}`}`
-  const line = `${dim(time)} ${kind === 'error' ? red(mark) : mark} ${visible(server)}  ${what}${failed}${dim(`${took}${entry.isOutline || entry.http || entry.hook ? '' : `  ${sizeText(size)}`}`)}`
+  const line = `${dim(time)} ${kind === 'error' ? red(mark) : mark} ${visible(server)}  ${what}${failed}${dim(`${took}${entry.isOutline || entry.http || entry.hook || kind === 'end' ? '' : `  ${sizeText(size)}`}`)}`
   return message === undefined ? line : `${line}\n  ${visible(JSON.stringify(message) ?? '')}`
 }
 
-/** What an HTTP exchange was answered with, or what a hook decided. */
-function besides({ http, hook }: Traced, { red, yellow }: Colors): string {
+/** What an HTTP exchange was answered with, what a hook decided, or why there is no answer in time. */
+function besides({ http, hook, unanswered, isLate }: Traced, { red, yellow }: Colors): string {
+  if (unanswered) return unanswered === 'cancelled' ? yellow(' cancelled') : red(` ${unanswered}`)
+  if (isLate) return yellow(' late')
   if (http) {
     const { status, failure, attempt, retryAfterMs } = http
     const outcome = failure === undefined ? ` ${status}` : red(` ${visible(failure)}`)

@@ -10,6 +10,7 @@ import { diagnosticText, shortPath, table } from '../output.ts'
 import { rowsAsText } from '../server-table.ts'
 import { connectedText, reconnect } from '../shared/reconnect.ts'
 import { rowsOf } from '../shared/snapshot-rows.ts'
+import { strayRulesOf } from '../shared/stray-rules.ts'
 import { fit } from '../terminal/layout.ts'
 import { asMarkdown } from './export.ts'
 import type { OpenedChat, Session } from './session.ts'
@@ -202,8 +203,10 @@ async function tools(
   print(`${all.length} tools, about ${tokens} tokens (${costs})`, dim)
 }
 
-async function permissions({ invocation, print, printRows, columns }: CommandContext): Promise<void> {
-  const { rules } = await invocation.configuration({ again: true })
+async function permissions(context: CommandContext): Promise<void> {
+  const { invocation, board, print, printRows, columns } = context
+  const configuration = await invocation.configuration({ again: true })
+  const { rules } = configuration
   if (rules.length === 0)
     return print('No rule: every call that is not marked as read-only by your own server asks.')
   printRows(
@@ -211,7 +214,9 @@ async function permissions({ invocation, print, printRows, columns }: CommandCon
       .split('\n')
       .map((row) => fit(row, columns())),
   )
-  print('deny beats ask beats allow; `plugboard explain SERVER.TOOL` says which rule decides.')
+  print('deny beats ask beats allow; `plugboard explain SERVER` says which count for a server.')
+  for (const { diagnostic } of strayRulesOf(board, configuration))
+    print(`! ${diagnostic.message}. ${diagnostic.hint}`, invocation.output.color.yellow)
 }
 
 function useModel({ session, chooseModel, print }: CommandContext, [name]: readonly string[]): void {

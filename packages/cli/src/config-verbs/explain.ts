@@ -18,12 +18,18 @@ import { isOfUser, reaches, rulesAbout } from '@plugboard/core/permissions'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe, shortPath, shortPaths, table } from '../output.ts'
+import { rememberedStrayRules } from '../shared/stray-rules.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const configuration = await invocation.configuration({ withLines: true })
   const resolution = findResolution(configuration, name)
-  const rules = rulesAbout(name, configuration.rules)
+  const stray = await rememberedStrayRules(name, configuration, invocation.host)
+  const hints = new Map(stray.map(({ rule, diagnostic }) => [rule, diagnostic.hint ?? '']))
+  const rules = rulesAbout(name, configuration.rules).map((rule): ShownRule => {
+    const hint = hints.get(rule)
+    return { ...rule, ...(hint !== undefined && { matchesNoTool: hint }) }
+  })
   const told = await toldOf(resolution, invocation, configuration)
   const explained = { ...resolution, notes: [...resolution.notes, ...told.notes] }
   const values = invocation.flag('show-values')
@@ -31,6 +37,11 @@ export async function run(invocation: Invocation): Promise<number> {
     asText(explained, rules, values, invocation.output.color),
   )
   return EXIT.done
+}
+
+/** A rule with what to do about it, where it matches none of the tools that the server listed last. */
+interface ShownRule extends PermissionRule {
+  readonly matchesNoTool?: string
 }
 
 /** What only shows when the server runs: the transport that a bare `url` became, and the roots it is given. */
@@ -71,7 +82,7 @@ async function metTransport(server: ConfiguredServer, host: Host): Promise<'http
   return known && (known.became ?? 'http')
 }
 
-function asData(resolution: Resolution, rules: readonly PermissionRule[], values: boolean) {
+function asData(resolution: Resolution, rules: readonly ShownRule[], values: boolean) {
   const { server } = resolution
   return {
     name: resolution.name,
@@ -108,12 +119,7 @@ function asData(resolution: Resolution, rules: readonly PermissionRule[], values
   }
 }
 
-function asText(
-  resolution: Resolution,
-  rules: readonly PermissionRule[],
-  values: boolean,
-  color: Colors,
-): string {
+function asText(resolution: Resolution, rules: readonly ShownRule[], values: boolean, color: Colors): string {
   const { bold, red } = color
   const { server } = resolution
   const lines = [bold(resolution.name)]
@@ -204,14 +210,15 @@ function verdictLines(
 /** Which tools may be called, and who decides where no rule matches. */
 function permissionLines(
   { server }: Resolution,
-  rules: readonly PermissionRule[],
+  rules: readonly ShownRule[],
   { dim, green, red, yellow }: Colors,
 ): string[] {
   const paint = { deny: red, ask: yellow, allow: green } as const
   const lines = rules.map((one) => [
     `  ${counts(one, server) ? paint[one.action](one.action) : dim(one.action)}`,
     safe(one.rule),
-    dim(`${shortPath(one.file)}${counts(one, server) ? '' : '; has no effect on this server'}`),
+    dim(`${shortPath(one.file)}${counts(one, server) ? '' : '; has no effect on this server'}`) +
+      (one.matchesNoTool === undefined ? '' : yellow(`; matches no tool. ${safe(one.matchesNoTool)}`)),
   ])
   const own = server?.entry.permissions
   return [

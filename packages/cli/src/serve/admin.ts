@@ -53,6 +53,7 @@ export async function openAdmin(
     endSession: (sid) => handle.endSession(sid),
     ...usersFor(users, directory),
     metrics: () => handle.metrics(),
+    status: () => handle.status(),
     ...recordsFor(invocation, file),
   })
   if (!admin || !file) return async () => directory.close()

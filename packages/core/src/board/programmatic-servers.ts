@@ -3,6 +3,7 @@
 import type { ServerEntry, ServerInput } from '../config/entry.ts'
 import { startSignature } from '../config/fingerprints.ts'
 import { nameFault } from '../config/names.ts'
+import type { SchemaFault } from '../config/schema.ts'
 import { isEditorEntry, isRemoteEntry, kindOfType, startsCommand } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
@@ -24,15 +25,17 @@ export async function givenServers(
   return await Promise.all(servers.map((server, index) => givenServer(server, `${path}[${index}]`)))
 }
 
-/** A server that a program names itself. A key that does not exist is a mistake of the program, so it is refused. */
+/**
+ * A server that a program names itself. What a file only gets a warning for, an unknown key or a number where text
+ * belongs, is a mistake of the program, so it is refused.
+ */
 export async function namedServer(name: string, given: unknown, path: string): Promise<ConfiguredServer> {
   const fault = nameFault(name)
   if (fault) throw wrong(path, fault.message, fault.hint)
   const { readEntry } = await import('../config/schema.ts')
   const outcome = readEntry(given)
   const [first] = outcome.faults
-  if (first && (first.severity === 'error' || first.message.startsWith('unknown key')))
-    throw wrong(`${path}${first.path.map(step).join('')}`, first.message, first.hint)
+  if (first) throw wrongEntry(path, first)
   if (!outcome.ok) throw wrong(path, 'is not a server entry')
   const { entry } = outcome
   return {
@@ -74,18 +77,30 @@ async function givenServer(given: Partial<ConfiguredServer>, path: string): Prom
 function isWhole(entry: ServerEntry): boolean {
   if (kindOfType(entry.type) === undefined) return false
   if (startsCommand(entry))
-    return typeof entry.command === 'string' && Array.isArray(entry.args) && isObject(entry.env)
-  if (isRemoteEntry(entry)) return typeof entry.url === 'string' && isObject(entry.headers)
-  return isEditorEntry(entry) ? isObject(entry.headers) : true
+    return typeof entry.command === 'string' && areTexts(entry.args) && areTexts(entry.env)
+  if (isRemoteEntry(entry)) return typeof entry.url === 'string' && areTexts(entry.headers)
+  return isEditorEntry(entry) ? areTexts(entry.headers) : true
+}
+
+function areTexts(given: unknown): boolean {
+  return (
+    (isObject(given) || Array.isArray(given)) &&
+    Object.values(given).every((value) => typeof value === 'string')
+  )
 }
 
 async function completed(entry: object, path: string): Promise<ServerEntry> {
   const { readEntry } = await import('../config/schema.ts')
   const outcome = readEntry(entry)
-  if (outcome.ok) return outcome.entry
-  const fault = outcome.faults.find(({ severity }) => severity === 'error')
-  const steps = fault?.path.map(step).join('') ?? ''
-  throw wrong(`${path}${steps}`, fault?.message ?? 'is not a server entry', fault?.hint)
+  // A whole entry has keys that no file has; every other fault is refused.
+  const fault = outcome.faults.find(({ kind }) => kind !== 'unknown-key')
+  if (fault) throw wrongEntry(path, fault)
+  if (!outcome.ok) throw wrong(path, 'is not a server entry')
+  return outcome.entry
+}
+
+function wrongEntry(path: string, { path: steps, message, hint, kind }: SchemaFault): InvalidInput {
+  return wrong(`${path}${steps.map(step).join('')}`, message, kind === 'value' ? undefined : hint)
 }
 
 function wrong(path: string, message: string, hint?: string): InvalidInput {

@@ -4,7 +4,8 @@ import { relative, sep } from 'node:path'
 import type { AlwaysRules } from './always-rules.ts'
 import type { ConfigDocument } from './document.ts'
 import { hashOf } from './fingerprints.ts'
-import { isEffective, isOurs, rulesWithoutServer } from './rule-errors.ts'
+import { isEffective, isOurs, rulesWithoutServer, rulesWithoutTool } from './rule-errors.ts'
+import type { ToolNames } from './rule-matcher.ts'
 import type { Source } from './sources.ts'
 import { startsInProject } from './start-folder.ts'
 import type { ProjectRecords } from './trust.ts'
@@ -78,13 +79,40 @@ export function strayRules(
   documents: readonly ConfigDocument[],
   servers: readonly string[],
 ): Diagnostic[] {
+  return rulesWithoutServer(ownRules(rules, documents), servers)
+}
+
+/** A rule of the settings that matches no tool, and what to tell the user. */
+export interface StrayToolRule {
+  readonly rule: PermissionRule
+  readonly diagnostic: Diagnostic
+}
+
+/** Rules in our own files that match no tool of their server, where `toolsOf` knows its tools. */
+export function strayToolRules(
+  { rules, documents, servers }: StrayToolInput,
+  toolsOf: (server: string) => readonly ToolNames[] | undefined,
+): readonly StrayToolRule[] {
+  const names = servers.map(({ name }) => name)
+  return rulesWithoutTool(ownRules(rules, documents), names, toolsOf)
+}
+
+/** The parts of a configuration that it needs. */
+export interface StrayToolInput {
+  readonly rules: readonly PermissionRule[]
+  readonly documents: readonly ConfigDocument[]
+  readonly servers: readonly { readonly name: string }[]
+}
+
+/** The rules in our own files. */
+function ownRules(
+  rules: readonly PermissionRule[],
+  documents: readonly ConfigDocument[],
+): readonly PermissionRule[] {
   const ours = new Set(
     documents.filter(({ source }) => source.product === 'plugboard').map(({ source }) => source.file),
   )
-  return rulesWithoutServer(
-    rules.filter(({ file }) => ours.has(file)),
-    servers,
-  )
+  return rules.filter(({ file }) => ours.has(file))
 }
 
 /** Rules the user wrote elsewhere cover the user's servers; an "always" of this project covers the server it was for. */

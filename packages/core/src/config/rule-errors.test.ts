@@ -6,7 +6,8 @@ import { saveRule } from '../board/settings.ts'
 import { alwaysRulesFile, readAlwaysRules, recordAlwaysRule } from './always-rules.ts'
 import { readDocument } from './document.ts'
 import { resolveConfiguration } from './resolve.ts'
-import { ruleError, rulesWithoutServer } from './rule-errors.ts'
+import { type RuleAction, ruleError, rulesWithoutServer, rulesWithoutTool } from './rule-errors.ts'
+import type { ToolNames } from './rule-matcher.ts'
 import { fileSources, type Place } from './sources.ts'
 import { NO_RECORDS } from './trust.ts'
 
@@ -193,6 +194,56 @@ describe('what a rule without meaning does', () => {
     expect(rulesWithoutServer(rules, ['q__filesystem'])).toMatchObject([
       { hint: 'Did you mean the server "q__filesystem"?' },
     ])
+  })
+
+  it.each<[RuleAction, string, string | undefined]>([
+    // [action, rule, the nearest tool, or '' for a warning without one; undefined: no warning]
+    ['deny', 'files.wirte_file', 'write_file'],
+    ['allow', 'mcp__files__wirte_file', 'write_file'],
+    ['ask', 'files.something_else', ''],
+    ['deny', 'files.wirte_*', ''],
+    ['deny', 'files.READ', 'read'],
+    ['deny', 'mcp__q__files__lst', 'list'],
+    ['deny', 'files.write_file', undefined],
+    ['allow', 'mcp__files__write_file', undefined],
+    ['deny', 'files.write_*', undefined],
+    ['deny', 'files.a_b', undefined],
+    ['deny', 'files.a/b', undefined],
+    ['deny', 'mcp__files__very_long_1234', undefined],
+    ['deny', 'files', undefined],
+    ['deny', 'files.*', undefined],
+    ['deny', 'mcp__q__files__list', undefined],
+    // Its tools are not known, it does not exist, it is a pattern for servers, or no rule at all.
+    ['deny', 'away.nothing', undefined],
+    ['deny', 'none.nothing', undefined],
+    ['deny', '*.nothing', undefined],
+    ['deny', 'files/!', undefined],
+  ])('%s %s: the nearest tool is %j', (action, rule, similar) => {
+    const tools: Readonly<Record<string, readonly ToolNames[]>> = {
+      files: [
+        ...['write_file', 'read', 'a/b'].map((tool) => ({ server: 'files', tool })),
+        { server: 'files', tool: 'very_long_name', name: 'mcp__files__very_long_1234' },
+      ],
+      q__files: [{ server: 'q__files', tool: 'list' }],
+    }
+    const servers = ['files', 'q__files', 'away']
+    const found = rulesWithoutTool([{ action, rule, file: 'f' }], servers, (server) => tools[server])
+    expect(found.map(({ diagnostic }) => diagnostic)).toEqual(
+      similar === undefined
+        ? []
+        : [
+            {
+              severity: 'warning',
+              topic: 'rules',
+              file: 'f',
+              path: `permissions.${action}`,
+              message: expect.stringMatching(/^the rule ".*" matches no tool of "(q__)?files"$/),
+              hint: expect.stringContaining(
+                similar === '' ? 'It counts when there is one.' : `Did you mean the tool "${similar}"?`,
+              ),
+            },
+          ],
+    )
   })
 
   it('an "always" file with anything else in it is not readable', async () => {

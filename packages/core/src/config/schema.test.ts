@@ -293,14 +293,14 @@ describe('what a fault says', () => {
     [
       { ...local, args: [1, 'x', true], env: { A: 1, B: 'x' } },
       [
-        'args.0: expected a string, found the number 1; it is taken as text | Put it in double quotes.',
-        'args.2: expected a string, found the boolean true; it is taken as text | Put it in double quotes.',
-        'env.A: expected a string, found a number; it is taken as text | Put it in double quotes.',
+        'args.0: expected a string, found the number 1 | It is taken as text; put it in double quotes.',
+        'args.2: expected a string, found the boolean true | It is taken as text; put it in double quotes.',
+        'env.A: expected a string, found a number | It is taken as text; put it in double quotes.',
       ],
     ],
     [
       { ...remote, headers: { A: 1 } },
-      ['headers.A: expected a string, found a number; it is taken as text | Put it in double quotes.'],
+      ['headers.A: expected a string, found a number | It is taken as text; put it in double quotes.'],
     ],
     [
       { type: 'http', url: 'ftp://a' },

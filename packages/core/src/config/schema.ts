@@ -11,6 +11,8 @@ export interface SchemaFault {
   readonly path: readonly (string | number)[]
   readonly message: string
   readonly hint?: string
+  /** A key that does not exist; a value of the wrong type or out of range, where the hint is only for a file. */
+  readonly kind?: 'unknown-key' | 'value'
 }
 
 export type EntryOutcome =
@@ -211,6 +213,7 @@ function unknownKeysIn(
     .filter((key) => !known.includes(key))
     .map((key) => ({
       severity: 'warning' as const,
+      kind: 'unknown-key' as const,
       path: [...path, key],
       message: `unknown key "${key}"`,
       hint: keyHint(key, known, shape),
@@ -241,6 +244,7 @@ function explainIssue(issue: z.core.$ZodIssue, given: unknown): SchemaFault {
     issue.code === 'invalid_type' || issue.code === 'invalid_union' || issue.code === 'invalid_value'
   return {
     severity: 'error',
+    kind: 'value',
     path,
     message: wrongType ? `${issue.message}, found ${describe(found, String(path.at(-1)))}` : issue.message,
     hint: 'Correct it; until then the entry is skipped.',
@@ -292,9 +296,10 @@ function coercions(given: Readonly<Record<string, unknown>>): SchemaFault[] {
       if (typeof value !== 'string')
         faults.push({
           severity: 'warning',
+          kind: 'value',
           path: [field, Array.isArray(given[field]) ? Number(key) : key],
-          message: `expected a string, found ${Array.isArray(given[field]) ? describe(value) : `a ${typeof value}`}; it is taken as text`,
-          hint: 'Put it in double quotes.',
+          message: `expected a string, found ${Array.isArray(given[field]) ? describe(value) : `a ${typeof value}`}`,
+          hint: 'It is taken as text; put it in double quotes.',
         })
   return faults
 }

@@ -172,6 +172,7 @@ async function startSession(
     known,
     timeoutMs: options.timeoutMs,
     record: link && ((direction, message) => traffic?.record(link, direction, message)),
+    unanswered: link && ((direction, id, why) => traffic?.unanswered?.(link, direction, id, why)),
     signal: deadline.signal,
     onNotification: (method, params) => options.notification(method, params),
     onClosed: (why) => options.closed(session, why),

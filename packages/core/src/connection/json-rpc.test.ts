@@ -7,7 +7,7 @@ import { linkedPair } from '../transports/linked-pair.ts'
 import { type JsonRpcHooks, JsonRpcPeer } from './json-rpc.ts'
 import type { Json, Transport } from './server-info.ts'
 
-async function wired(request: JsonRpcHooks['request'] = () => ({})) {
+async function wired(request: JsonRpcHooks['request'] = () => ({}), more: Partial<JsonRpcHooks> = {}) {
   const [near, far] = linkedPair()
   const wire = new JsonRpcPeer(near, systemHost(), {
     request,
@@ -15,6 +15,7 @@ async function wired(request: JsonRpcHooks['request'] = () => ({})) {
     closed: () => undefined,
     trouble: () => undefined,
     odd: () => undefined,
+    ...more,
   })
   await wire.start()
   await far.start()
@@ -94,5 +95,69 @@ describe('an answer that was too long', () => {
     await far.send({ jsonrpc: '2.0', id: 'listen:1', result: {} })
     await expect(listen).resolves.toEqual({})
     await wire.close()
+  })
+})
+
+describe('a request without an answer', () => {
+  const recorded = async () => {
+    const told: unknown[] = []
+    let asked = 0
+    const { wire, far } = await wired(
+      (_, __, signal) => {
+        asked++
+        return new Promise((_, fail) => signal.addEventListener('abort', () => fail(new Error('aborted'))))
+      },
+      { unanswered: (...what) => told.push(what) },
+    )
+    return { wire, far, told, asked: () => asked }
+  }
+  const failed = () => undefined
+
+  it.each([{}, { quiet: true }])('that its caller gave up was cancelled %o', async (more) => {
+    const { wire, told } = await recorded()
+    const stop = new AbortController()
+    const call = wire.request('tools/call', {}, { timeoutMs: 60_000, signal: stop.signal, ...more })
+    stop.abort()
+    await call.catch(failed)
+    await wire.close()
+    expect(told).toEqual([['sent', 1, 'cancelled']])
+  })
+
+  it('that took too long has timed out, and others ended with the connection', async () => {
+    const { wire, told } = await recorded()
+    const stays = wire.request('tools/list', {}, { timeoutMs: 60_000 }).catch(failed)
+    await wire.request('tools/call', {}, { timeoutMs: 20 }).catch(failed)
+    await wire.close()
+    await stays
+    expect(told).toEqual([
+      ['sent', 2, 'timed out'],
+      ['sent', 1, 'connection closed'],
+    ])
+  })
+
+  it('of the peer was cancelled by it once, or ended with the connection', async () => {
+    const { wire, far, told, asked } = await recorded()
+    for (const id of ['a', 'b']) await far.send({ jsonrpc: '2.0', id, method: 'roots/list' })
+    await expect.poll(asked).toBe(2)
+    const cancelled = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: 'a' },
+    } as const
+    await far.send(cancelled)
+    await far.send(cancelled)
+    await expect.poll(() => told).toEqual([['received', 'a', 'cancelled']])
+    await wire.close()
+    expect(told.slice(1)).toEqual([['received', 'b', 'connection closed']])
+  })
+
+  it('is none when it was answered', async () => {
+    const { wire, far, told } = await recorded()
+    far.onmessage = (message) => {
+      if ('id' in message) void far.send({ jsonrpc: '2.0', id: 1, result: {} })
+    }
+    await wire.request('tools/call', {}, { timeoutMs: 60_000 })
+    await wire.close()
+    expect(told).toEqual([])
   })
 })

@@ -24,7 +24,12 @@ export interface JsonRpcHooks {
   odd(text: string): void
   /** Every message, as it is sent and as it arrived. */
   record?: ((direction: 'sent' | 'received', message: unknown) => void) | undefined
+  /** A request, ours or the peer's, that is over without an answer. */
+  unanswered?: ((direction: 'sent' | 'received', id: RequestId, why: Unanswered) => void) | undefined
 }
+
+/** Why a request got no answer. */
+export type Unanswered = 'cancelled' | 'timed out' | 'connection closed'
 
 /** Requests that are open at a time, of one connection: more only cost more. */
 const SLOTS = 256
@@ -182,6 +187,7 @@ export class JsonRpcPeer {
   #abandon(pending: Pending, error: RequestAborted | RequestTimedOut): void {
     if (!this.#finish(pending)) return
     const { id, method, stream, options } = pending
+    this.#hooks.unanswered?.('sent', id, error instanceof RequestTimedOut ? 'timed out' : 'cancelled')
     if (options.quiet) stream?.abort()
     else this.#cancel(id, method, error, stream)
     pending.sink.fail(error)
@@ -252,9 +258,14 @@ export class JsonRpcPeer {
     this.#closed = true
     const why = this.#lastTrouble
     // Retried, such a request would end the next connection in the same way.
-    for (const pending of this.#pending.list())
+    for (const pending of this.#pending.list()) {
+      this.#hooks.unanswered?.('sent', pending.id, 'connection closed')
       this.#fail(pending, why instanceof AnswerTooLarge ? why : new ChannelClosed(true, why))
-    for (const controller of this.#inbound.values()) controller.abort()
+    }
+    for (const [id, controller] of this.#inbound) {
+      if (!controller.signal.aborted) this.#hooks.unanswered?.('received', id, 'connection closed')
+      controller.abort()
+    }
     this.#inbound.clear()
     this.#awaited.end()
     this.#background.end()
@@ -319,8 +330,10 @@ export class JsonRpcPeer {
       return
     }
     if (method === 'notifications/cancelled') {
-      const controller = this.#inbound.get(params.requestId as RequestId)
+      const id = params.requestId as RequestId
+      const controller = this.#inbound.get(id)
       if (controller) {
+        if (!controller.signal.aborted) this.#hooks.unanswered?.('received', id, 'cancelled')
         controller.abort()
         return
       }

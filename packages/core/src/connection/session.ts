@@ -100,6 +100,7 @@ export interface SessionOptions {
   readonly onRefused: (text: string) => void
   /** Every message, as it is sent and as it arrived. */
   readonly record?: JsonRpcHooks['record']
+  readonly unanswered?: JsonRpcHooks['unanswered']
 }
 
 /** Starts the transport and does the handshake. On failure the transport is closed. */
@@ -112,6 +113,7 @@ export async function openSession(transport: Transport, options: SessionOptions)
     trouble: options.onTrouble,
     odd: options.onOdd,
     record: options.record,
+    unanswered: options.unanswered,
   })
   const session = new WireSession(wire, asks, options)
   const onAbort = () => void wire.close().catch(options.onTrouble)

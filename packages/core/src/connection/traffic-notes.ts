@@ -1,7 +1,8 @@
-// traffic-notes.ts: what a recording keeps beside messages: the HTTP exchanges that carried them, and the hooks that ran around calls,
-// both without secrets. traffic.ts decides when they are kept and which request they belong to.
+// traffic-notes.ts: what a recording keeps beside messages: the HTTP exchanges that carried them, the hooks that ran around calls, and
+// requests that ended without an answer; all without secrets. traffic.ts decides when they are kept and which request they belong to.
 import { maskEntry } from '../config/mask.ts'
 import { type ShownExchange, shownExchange, type WireExchange } from '../transports/wire-exchange.ts'
+import type { Unanswered } from './json-rpc.ts'
 
 /** An HTTP exchange of a message: of a request that was sent again there are several. */
 export type TrafficHttp = Pick<
@@ -81,6 +82,23 @@ export class HookNote {
     }
   }
 }
+
+/** A request that was cancelled, took too long, or lost its connection. */
+export class EndNote {
+  readonly messageId: string | number
+  readonly why: Unanswered
+
+  constructor(messageId: string | number, why: Unanswered) {
+    this.messageId = messageId
+    this.why = why
+  }
+
+  get shown() {
+    return { id: this.messageId, unanswered: this.why }
+  }
+}
+
+export type TrafficNote = HttpNote | HookNote | EndNote
 
 function masked(name: string, text: string): string {
   const { [name]: shown } = maskEntry({ [name]: text }) as Readonly<Record<string, unknown>>

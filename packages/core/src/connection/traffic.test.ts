@@ -46,6 +46,30 @@ it('pairs an answer with its request, on its own connection and in its direction
   ])
 })
 
+it.each([true, false])('says which requests ended without an answer, with a reader: %s', (isRead) => {
+  const { traffic, link } = recorder({ isRead })
+  traffic.record(link, 'sent', { id: 1, method: 'tools/call', params: { name: 'add' } })
+  traffic.record(link, 'received', { id: 1, method: 'roots/list' })
+  traffic.unanswered(link, 'sent', 1, 'cancelled')
+  traffic.record(link, 'sent', { method: 'notifications/cancelled', params: { requestId: 1 } })
+  traffic.exchanged(link, wire({ outcome: { failure: 'cancelled' } }), plain)
+  traffic.unanswered(link, 'received', 1, 'connection closed')
+  traffic.record(link, 'received', { id: 1, result: {} })
+  traffic.unanswered(link, 'sent', 99, 'timed out')
+  const call = { method: 'tools/call', name: 'add', answers: 1 }
+  const closed = { kind: 'end', direction: 'received', unanswered: 'connection closed', method: 'roots/list' }
+  expect(traffic.entries(2)).toMatchObject([
+    { kind: 'end', direction: 'sent', id: 1, unanswered: 'cancelled', durationMs: 2, ...call },
+    { kind: 'notification' },
+    { kind: 'http', carries: 1 },
+    { ...closed, answers: 2, durationMs: 4 },
+    { kind: 'response', isLate: true, ...call },
+    { kind: 'end', id: 99, unanswered: 'timed out' },
+  ])
+  expect(traffic.entries().at(-1)).not.toHaveProperty('answers')
+  expect(traffic.message(3)).toEqual({ id: 1, unanswered: 'cancelled' })
+})
+
 it('takes whatever arrives', () => {
   const { traffic, link } = recorder()
   for (const message of [{}, { id: {} }, { result: 1 }, { method: 7 }, { id: 'x', method: 'm', params: [] }])

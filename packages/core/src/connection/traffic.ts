@@ -1,18 +1,21 @@
 // traffic.ts: the last messages between this process and its servers. While the recording has a reader, messages are kept as they
-// were sent and received, within bounds; before that only what each one was, which costs a call next to nothing. The HTTP exchanges
-// and hooks beside the messages are in traffic-notes.ts.
+// were sent and received, within bounds; before that only what each one was, which costs a call next to nothing. What is kept beside
+// the messages is in traffic-notes.ts.
 import { isObject } from '../json.ts'
 import type { Era } from '../protocol.ts'
 import type { WireExchange } from '../transports/wire-exchange.ts'
-import { MessageFacts, Outlines } from './traffic-outlines.ts'
+import type { Unanswered } from './json-rpc.ts'
 import {
+  EndNote,
   HookedCalls,
   HookNote,
   HttpNote,
   type TrafficHook,
   type TrafficHookRun,
   type TrafficHttp,
+  type TrafficNote,
 } from './traffic-notes.ts'
+import { MessageFacts, Outlines } from './traffic-outlines.ts'
 
 /** Memory is bounded by `chars`, which holds for all kept messages together; of a larger message only an outline is kept. */
 const TRAFFIC_LIMITS = {
@@ -34,7 +37,7 @@ interface Recorded {
   readonly at: number
   readonly link: TrafficLink
   readonly direction: TrafficDirection
-  readonly facts: MessageFacts | HttpNote | HookNote
+  readonly facts: MessageFacts | TrafficNote
   readonly size: number
   readonly kept: 'whole' | 'cut' | 'outline'
 }
@@ -55,14 +58,18 @@ export interface TrafficEntry {
   readonly connection: number
   readonly era?: Era
   readonly direction: TrafficDirection
-  readonly kind: 'request' | 'response' | 'error' | 'notification' | 'http' | 'hook'
+  /** `end` is a request that ended without an answer. */
+  readonly kind: 'request' | 'response' | 'error' | 'notification' | 'http' | 'hook' | 'end'
   readonly id?: string | number
   readonly method?: string
   /** The tool, prompt or URI of a request. */
   readonly name?: string
-  /** The number of the request that a response answers, and how long that took. */
+  /** The number of the request that a response answers, or that ended without one, and how long that took. */
   readonly answers?: number
   readonly durationMs?: number
+  readonly unanswered?: Unanswered
+  /** A response to a request that had ended without one. */
+  readonly isLate?: boolean
   /** Of an HTTP exchange: the number of the request that it carried. */
   readonly carries?: number
   readonly http?: TrafficHttp
@@ -81,7 +88,7 @@ export interface TrafficEntry {
 
 /** Where a connection tells its messages. */
 export type TrafficSink = Pick<TrafficRecorder, 'link' | 'record'> &
-  Partial<Pick<TrafficRecorder, 'exchanged'>>
+  Partial<Pick<TrafficRecorder, 'exchanged' | 'unanswered'>>
 
 /** Only what the message was is known. */
 const OUTLINE = Symbol('outline')
@@ -136,6 +143,11 @@ export class TrafficRecorder {
     this.#note(link, new HttpNote(exchange, hide))
   }
 
+  /** A request that ended without an answer. */
+  unanswered(link: TrafficLink, direction: TrafficDirection, id: string | number, why: Unanswered): void {
+    this.#note(link, new EndNote(id, why), direction)
+  }
+
   hookRan(run: TrafficHookRun): void {
     const call = this.#hooked.ran(run, (args) => {
       const number = this.#sentWith(args)
@@ -144,9 +156,9 @@ export class TrafficRecorder {
     this.#note({ id: 0, server: run.server }, new HookNote(run, call))
   }
 
-  #note(link: TrafficLink, note: HttpNote | HookNote): void {
+  #note(link: TrafficLink, note: TrafficNote, direction: TrafficDirection = 'sent'): void {
     const number = this.#next++
-    this.#keep(this.#take(number, this.#now(), link, 'sent'), note)
+    this.#keep(this.#take(number, this.#now(), link, direction), note)
   }
 
   #take(number: number, at: number, link: TrafficLink, direction: TrafficDirection): number {
@@ -221,7 +233,7 @@ export class TrafficRecorder {
     this.#extendReading()
     if (number < this.#first || number >= this.#next) return undefined
     const kept = this.#keptAt(number % TRAFFIC_LIMITS.messages)
-    if (kept instanceof HttpNote || kept instanceof HookNote) return kept.shown
+    if (isNote(kept)) return kept.shown
     return kept instanceof MessageFacts ? kept.outline() : kept
   }
 
@@ -246,13 +258,12 @@ export class TrafficRecorder {
     const size = this.#sizes[place] ?? 0
     const kept = this.#keptAt(place)
     const isFacts = kept instanceof MessageFacts
-    const isNote = kept instanceof HttpNote || kept instanceof HookNote
     return {
       number,
       at: this.#times[place] ?? 0,
       link,
       direction: this.#isSent[place] === 1 ? 'sent' : 'received',
-      facts: isFacts || isNote ? kept : MessageFacts.of(kept),
+      facts: isFacts || isNote(kept) ? kept : MessageFacts.of(kept),
       size,
       kept: isFacts ? (size > 0 ? 'cut' : 'outline') : 'whole',
     }
@@ -279,6 +290,10 @@ export class TrafficRecorder {
   }
 }
 
+function isNote(kept: unknown): kept is TrafficNote {
+  return kept instanceof HttpNote || kept instanceof HookNote || kept instanceof EndNote
+}
+
 function argumentsOf(message: unknown): object | undefined {
   const params = isObject(message) && message.method === 'tools/call' ? message.params : undefined
   const args = isObject(params) ? params.arguments : undefined
@@ -290,6 +305,8 @@ interface Open {
   readonly number: number
   readonly at: number
   readonly facts: MessageFacts
+  /** It ended without an answer; one may still come. */
+  readonly isOver?: boolean
 }
 
 /** What a message is, and which request it answers: `open` holds the requests before it that wait. */
@@ -322,15 +339,25 @@ function entryOf(recorded: Recorded, open: Map<string, Open>): TrafficEntry {
   const asked = key(direction === 'sent' ? 'received' : 'sent')
   const request = open.get(asked)
   open.delete(asked)
-  const of = request?.facts
   return {
     ...base,
     kind: facts.isError ? 'error' : 'response',
-    ...(of?.method !== undefined && { method: of.method, era: of.era }),
-    ...(of?.name !== undefined && { name: of.name }),
-    ...(request && { answers: request.number, durationMs: at - request.at }),
+    ...answering(request, at),
+    ...(request?.isOver && { isLate: true }),
     ...(facts.isToolError && { toolError: true }),
   } satisfies TrafficEntry
+}
+
+/** What is known of the request that ended at a time. */
+function answering(request: Open | undefined, at: number): Partial<TrafficEntry> {
+  if (!request) return {}
+  const { method, era, name } = request.facts
+  return {
+    ...(method !== undefined && { method, era }),
+    ...(name !== undefined && { name }),
+    answers: request.number,
+    durationMs: at - request.at,
+  }
 }
 
 function openKey({ id: link }: TrafficLink, by: TrafficDirection, id: string | number | undefined): string {
@@ -339,11 +366,18 @@ function openKey({ id: link }: TrafficLink, by: TrafficDirection, id: string | n
 
 function noteEntry(
   { number, at, link, direction, size }: Recorded,
-  note: HttpNote | HookNote,
-  open: ReadonlyMap<string, Open>,
+  note: TrafficNote,
+  open: Map<string, Open>,
 ): TrafficEntry {
   const base = { number, at, server: link.server, connection: link.id, direction, size }
   if (note instanceof HookNote) return { ...base, ...note.entry() }
+  if (note instanceof EndNote) {
+    const { messageId: id, why: unanswered } = note
+    const key = openKey(link, direction, id)
+    const request = open.get(key)
+    if (request) open.set(key, { ...request, isOver: true })
+    return { ...base, kind: 'end', id, unanswered, ...answering(request, at) }
+  }
   const carried = note.messageId === undefined ? undefined : open.get(openKey(link, 'sent', note.messageId))
   return { ...base, ...note.entry(), ...(carried && { carries: carried.number }) }
 }

@@ -7,6 +7,7 @@ import type { SessionInfo } from '../http/sessions.ts'
 import { userKey } from '../identity/identity.ts'
 import type { Json } from '../json-rpc.ts'
 import { readAuditStream } from '../operation/audit-stream.ts'
+import type { ReplicaStatus } from '../replicas/replica-status.ts'
 import type { Revocations } from './revocations.ts'
 import type { KnownUser } from './user-directory.ts'
 
@@ -36,6 +37,8 @@ export interface AdminSources {
   /** Identity providers whose users may be let in. */
   issuers?(): readonly string[]
   metrics(): string
+  /** How this process does. */
+  status?(): ReplicaStatus
   /** The named tokens, without their digests. */
   tokens(): Promise<readonly Json[]>
   /** The last lines of this gateway's own audit log, oldest first. */
@@ -124,6 +127,7 @@ export class AdminActions {
       name,
       state: 'disabled',
       tools: 0,
+      switchedOff: true,
       reason: 'switched off by an administrator',
     }))
     return { servers: [...servers, ...off] }
@@ -271,11 +275,16 @@ export class AdminActions {
 
   #replicas(): Json {
     const { replicas } = this.#on.gateway
-    if (!replicas) return { replicas: [] }
+    const status = this.#on.status?.()
+    const own = status && { status }
+    if (!replicas) return { replicas: [], ...own }
     return {
       id: replicas.id,
       storeUp: replicas.store.isUp,
-      replicas: replicas.peers().map(({ id, url }) => ({ id, url })),
+      ...own,
+      replicas: replicas
+        .peers()
+        .map(({ id, url, seen, status: told }) => ({ id, url, seen, ...(told && { status: told }) })),
     }
   }
 }

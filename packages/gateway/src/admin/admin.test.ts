@@ -182,7 +182,7 @@ describe('the administration', () => {
     expect(await here.run('GET', 'replicas')).toEqual({
       id: here.gateway.replicas?.id,
       storeUp: true,
-      replicas: [{ id: there.gateway.replicas?.id, url: 'http://127.0.0.1:9' }],
+      replicas: [{ id: there.gateway.replicas?.id, url: 'http://127.0.0.1:9', seen: expect.any(Number) }],
     })
     const names = ({ gateway }: { gateway: Gateway }) => gateway.board.servers().map(({ name }) => name)
     await here.run('POST', 'servers/one/disable')

@@ -3,7 +3,7 @@
 import type { User } from '../access/access.ts'
 import { type Exposure, readExposure } from '../access/exposure.ts'
 import type { CallLimitsConfig, LimitConfig } from '../config/schema.ts'
-import { type CallBudget, RateLimited } from '../errors.ts'
+import { type BudgetRule, type CallBudget, RateLimited } from '../errors.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import type { Store } from '../store/store.ts'
 
@@ -36,8 +36,15 @@ interface Bucket {
   readonly rate: string
   /** For messages: `60 calls per minute`, of `github.*`. */
   readonly of: string
-  readonly pattern?: string
   readonly limit: LimitConfig
+  readonly rules: BudgetRules
+  /** The name of today's count in the store. */
+  today: { readonly day: number; readonly name: string }
+}
+
+interface BudgetRules {
+  readonly minute: BudgetRule
+  readonly day: BudgetRule
 }
 
 interface Count {
@@ -60,6 +67,7 @@ interface ToolLimit {
   readonly pattern: string
   readonly exposure: Exposure
   readonly limit: LimitConfig
+  readonly rules: BudgetRules
 }
 
 /** Counts calls by user and role against the limits of gateway.json; with a store, over all replicas. */
@@ -88,6 +96,7 @@ export class CallLimits {
       pattern,
       limit,
       exposure: readExposure([pattern]),
+      rules: budgetRules(pattern, limit),
     }))
   }
 
@@ -132,10 +141,8 @@ export class CallLimits {
     const own = this.#ownBucket(who)
     if (tool === undefined || this.#tools.length === 0) return own
     const key = who.user?.key ?? who.owner
-    const ofTools = this.#tools.flatMap(({ pattern, exposure, limit }) =>
-      exposure.tool(server, tool)
-        ? [bucket(`${key}:${pattern}`, { of: ` of ${pattern}`, pattern, limit })]
-        : [],
+    const ofTools = this.#tools.flatMap(({ pattern, exposure, limit, rules }) =>
+      exposure.tool(server, tool) ? [bucket(`${key}:${pattern}`, ` of ${pattern}`, limit, rules)] : [],
     )
     return [...own, ...ofTools]
   }
@@ -145,7 +152,7 @@ export class CallLimits {
     const known = user && this.#ownBuckets.get(user)
     if (known) return known
     const limit = this.#limitOf(user?.roles ?? [])
-    const made = limit ? [bucket(user?.key ?? owner, { of: '', limit })] : []
+    const made = limit ? [bucket(user?.key ?? owner, '', limit, budgetRules('user', limit))] : []
     if (user) this.#ownBuckets.set(user, made)
     return made
   }
@@ -203,12 +210,13 @@ export class CallLimits {
   #missing(buckets: readonly Bucket[], now: number): readonly Count[] {
     const day = Math.floor(now / DAY_MS)
     const missing: Count[] = []
-    for (const { key, rate, of, limit } of buckets) {
-      const { perMinute, burst, perDay } = limit
+    for (const one of buckets) {
+      const { rate, of } = one
+      const { perMinute, burst, perDay } = one.limit
       if (perMinute !== undefined && !this.#spend(rate, now))
         missing.push({ name: rate, of, take: (name) => this.#takeRate(name, of, perMinute, burst) })
       if (perDay === undefined) continue
-      const daily = dayName(key, day)
+      const daily = dayName(one, day)
       if (!this.#spend(daily, now))
         missing.push({ name: daily, of, take: (name) => this.#takeDay(name, of, perDay, day) })
     }
@@ -288,25 +296,17 @@ export class CallLimits {
       return spare ? Math.max(0, Math.floor(spare.left + spare.beyond)) : 0
     }
     const budgets: CallBudget[] = []
-    for (const { key, rate, pattern: of = 'user', limit } of buckets) {
-      const { perMinute, burst, perDay } = limit
+    for (const one of buckets) {
+      const { perMinute, burst, perDay } = one.limit
       if (perMinute !== undefined) {
-        const left = leftOf(rate)
+        const left = leftOf(one.rate)
         const missing = Math.max(0, burstOf(perMinute, burst) - left)
-        budgets.push({
-          of,
-          window: 'minute',
-          quota: perMinute,
-          left,
-          resetSeconds: Math.ceil((missing * 60) / perMinute),
-        })
+        budgets.push({ rule: one.rules.minute, left, resetSeconds: Math.ceil((missing * 60) / perMinute) })
       }
       if (perDay !== undefined)
         budgets.push({
-          of,
-          window: 'day',
-          quota: perDay,
-          left: leftOf(dayName(key, day)),
+          rule: one.rules.day,
+          left: leftOf(dayName(one, day)),
           resetSeconds: Math.ceil(((day + 1) * DAY_MS - now) / 1000),
         })
     }
@@ -334,16 +334,26 @@ export class CallLimits {
   }
 }
 
-function bucket(key: string, what: Pick<Bucket, 'of' | 'pattern' | 'limit'>): Bucket {
-  return { key, rate: rateName(key), ...what }
+function bucket(key: string, of: string, limit: LimitConfig, rules: BudgetRules): Bucket {
+  return { key, rate: `rate:{${key}}`, of, limit, rules, today: { day: -1, name: '' } }
 }
 
-function rateName(key: string): string {
-  return `rate:{${key}}`
+function budgetRules(of: string, { perMinute, perDay }: LimitConfig): BudgetRules {
+  return {
+    minute: budgetRule(`${of}-minute`, perMinute, 60),
+    day: budgetRule(`${of}-day`, perDay, DAY_MS / 1000),
+  }
 }
 
-function dayName(key: string, day: number): string {
-  return `day:{${key}}:${day}`
+function budgetRule(title: string, quota: number | undefined, seconds: number): BudgetRule {
+  const name = JSON.stringify(title).replace(/[^ -~]/g, '?')
+  return { name, policy: `${name};q=${quota};w=${seconds}` }
+}
+
+/** The same text for every call of a day. */
+function dayName(one: Bucket, day: number): string {
+  if (one.today.day !== day) one.today = { day, name: `day:{${one.key}}:${day}` }
+  return one.today.name
 }
 
 function burstOf(perMinute: number, given: number | undefined): number {

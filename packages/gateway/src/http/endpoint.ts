@@ -118,7 +118,7 @@ export class Endpoint {
     if (path === '/metrics' && (req.method === 'GET' || req.method === 'HEAD'))
       return client.narrow
         ? this.#refuse(res, 403, 'This token is shown a part of what is served, and no metrics.')
-        : sendMetrics(res, this.metrics())
+        : sendMetrics(res, metricsText(this.#gateway, this.sessionCount))
     if (path === SSE_PATH) return this.#openSse(req, res, client)
     if (path === MESSAGES_PATH) {
       const query = (req.url ?? '').slice(path.length + 1)
@@ -152,8 +152,8 @@ export class Endpoint {
     return session !== undefined
   }
 
-  metrics(): string {
-    return metricsText(this.#gateway, this.#sessions.count + this.#sse.count)
+  get sessionCount(): number {
+    return this.#sessions.count + this.#sse.count
   }
 
   setGrants(grants: readonly AccessGrant[]): void {

@@ -16,8 +16,6 @@ export const STREAM_HEADERS = {
 /** When a client should come back after a stream broke: soon, because its call ends when it does not. */
 const RETRY_MS = 500
 
-const WINDOW_SECONDS = { minute: 60, day: 24 * 60 * 60 } as const
-
 /** How a broken stream can be resumed. */
 export interface Resumable {
   readonly replay: Replay
@@ -76,15 +74,14 @@ export class McpHttpResponse implements ResponseConnection {
   /** The headers of draft-ietf-httpapi-ratelimit-headers; a stream that has begun cannot have them any more. */
   tellBudget(budgets: readonly CallBudget[]): void {
     if (this.#res.headersSent) return
-    const name = ({ of, window }: CallBudget) => JSON.stringify(`${of}-${window}`).replace(/[^ -~]/g, '?')
-    const policy = (one: CallBudget) => `${name(one)};q=${one.quota};w=${WINDOW_SECONDS[one.window]}`
-    const left = (one: CallBudget) => `${name(one)};r=${one.left};t=${one.resetSeconds}`
-    this.#budget = [
-      'RateLimit-Policy',
-      budgets.map(policy).join(', '),
-      'RateLimit',
-      budgets.map(left).join(', '),
-    ]
+    let policies = ''
+    let rest = ''
+    for (const { rule, left, resetSeconds } of budgets) {
+      const comma = rest === '' ? '' : ', '
+      policies += comma + rule.policy
+      rest += `${comma}${rule.name};r=${left};t=${resetSeconds}`
+    }
+    this.#budget = ['RateLimit-Policy', policies, 'RateLimit', rest]
   }
 
   /** True when a message could be sent before the response. */

@@ -13,10 +13,21 @@ import {
   type TokenAuthority,
 } from '../access/access.ts'
 import type { Gateway } from '../gateway.ts'
+import { type ReplicaStatus, statusOfProcess } from '../replicas/replica-status.ts'
 import { Endpoint } from './endpoint.ts'
+import { metricsText } from './probes.ts'
 import type { SessionInfo } from './sessions.ts'
 
-/** Where a gateway listens, and for whom. */
+/**
+ * Where a gateway listens, and for whom.
+ *
+ * @example
+ * const options: HttpOptions = { port: 0, grants: [], allowedHosts: ['board.internal'] }
+ * const gateway = await openGateway((wiring) => openBoard({ servers: {}, ...wiring }))
+ * const { close } = await serveHttp(gateway, options)
+ * await close()
+ * await gateway.close()
+ */
 export interface HttpOptions {
   /** 0, or left out, picks a free port. */
   readonly port?: number
@@ -50,6 +61,8 @@ export interface HttpHandle {
   sessions(): readonly SessionInfo[]
   /** Ends a session for good; false when this process does not have it. */
   endSession(sid: string): Promise<boolean>
+  /** How this process does, as other replicas are told. */
+  status(): ReplicaStatus
   /** The counts for Prometheus. */
   metrics(): string
   readonly port: number
@@ -103,17 +116,22 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
   await listen(server, options.port ?? 0, host)
   const { port } = server.address() as AddressInfo
   const scheme = tls ? 'https' : 'http'
-  await gateway.replicas?.announce(options.replicaUrl ?? ownAddress(scheme, host, port))
+  let isDraining = false
+  const status = () => statusOfProcess(gateway.metrics, endpoint.sessionCount, isDraining)
+  const replicaUrl = options.replicaUrl ?? ownAddress(scheme, host, port)
+  await gateway.replicas?.announce(replicaUrl, status)
   return {
     port,
     url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`,
     sessions: () => endpoint.sessions(),
     endSession: (sid) => endpoint.endSession(sid),
-    metrics: () => endpoint.metrics(),
+    metrics: () => metricsText(gateway, endpoint.sessionCount),
+    status,
     setCertificate: (certificate) => tls?.setSecureContext(certificate),
     setGrants: (grants) => endpoint.setGrants(grants),
     applyAccess: (changes) => endpoint.applyAccess(changes),
     close: async () => {
+      isDraining = true
       await endpoint.drain()
       const closed = new Promise<void>((done) => server.close(() => done()))
       server.closeIdleConnections()

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { ConcurrencyLimit } from '../access/fair-slots.ts'
 import { readHandshake } from '../eras/legacy.ts'
 import { makeGateway, onEnd } from '../fixtures/kit.ts'
+import { flush } from '../fixtures/requests.ts'
 import { EVERYTHING, type GatewayLimits, KeyRing, SpentIds } from '../index.ts'
+import type { SpentRecord } from '../sealing/spent-ids.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
 
 const HANDSHAKE = readHandshake({
@@ -13,7 +15,7 @@ const HANDSHAKE = readHandshake({
 const authorized = (owner: string) => ({ owner, exposure: EVERYTHING, narrow: false })
 const keys = KeyRing.ephemeral()
 
-async function opened(limits: Partial<GatewayLimits>, spent = new SpentIds()) {
+async function opened(limits: Partial<GatewayLimits>, spent: SpentRecord = new SpentIds()) {
   const gateway = await makeGateway([], { limits, keys, spent })
   const sessions = new Sessions(
     gateway,
@@ -100,6 +102,39 @@ describe('a session id', () => {
     if (made) await sessions.end(made)
     expect(await sessions.find(made?.id ?? '', authorized('ada'))).toBeUndefined()
     expect(await (await opened({}, spent)).sessions.find(made?.id ?? '', authorized('ada'))).toBeUndefined()
+  })
+
+  it('opens nothing in a process that rebuilds the session while another one ends it', async () => {
+    const spent = new SpentIds()
+    const ending = await opened({}, spent)
+    const made = ending.open('ada')
+    // The other process looks just before the end is recorded, and gets the answer just after.
+    let answer: (isSpent: boolean) => void = () => undefined
+    const slow: SpentRecord = {
+      isDurable: true,
+      add: spent.add.bind(spent),
+      has: () => {
+        slow.has = spent.has.bind(spent)
+        return new Promise<boolean>((done) => {
+          answer = done
+        })
+      },
+    }
+    const { sessions } = await opened({}, slow)
+    const found = sessions.find(made?.id ?? '', authorized('ada'))
+    await flush()
+    if (made) await ending.sessions.end(made)
+    answer(false)
+    expect(await found).toBeUndefined()
+    expect(sessions.count).toBe(0)
+  })
+
+  it('opens nothing at the process that ended it, also when that could not be recorded', async () => {
+    const away = { isDurable: false, add: async () => false, has: async () => false }
+    const { sessions, open } = await opened({}, away)
+    const made = open('ada')
+    if (made) await sessions.end(made)
+    expect(await sessions.find(made?.id ?? '', authorized('ada'))).toBeUndefined()
   })
 
   it('opens nothing when it has expired, was changed, or belongs to another gateway', async () => {

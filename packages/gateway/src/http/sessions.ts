@@ -12,6 +12,7 @@ import type { Gateway } from '../gateway.ts'
 import { type Id, isId, isObject, type Json } from '../json-rpc.ts'
 import type { BusKind, Replicas } from '../replicas/replicas.ts'
 import { SharedSession } from '../replicas/shared-session.ts'
+import { SpentIds } from '../sealing/spent-ids.ts'
 import type { OpenRequest } from './open-responses.ts'
 import { Replay, type Rest, replicaOf, requestOf, STANDALONE } from './replay.ts'
 import { frame, type McpHttpResponse, type Resumable, STREAM_HEADERS } from './response.ts'
@@ -203,6 +204,8 @@ export class Sessions {
   readonly #sweep: NodeJS.Timeout
   /** By the id without its seal, where other replicas speak of sessions. */
   readonly #bySid = new Map<string, HttpSession>()
+  /** Sessions that were ended while it could not be recorded for others: they stay ended here. */
+  readonly #endedHere = new SpentIds()
 
   constructor(gateway: Gateway, streams: ConcurrencyLimit) {
     this.#gateway = gateway
@@ -258,12 +261,15 @@ export class Sessions {
   }
 
   async #restore(id: string, authorized: AuthorizedClient, read: OpenedClaims) {
-    if (await this.#gateway.spent.has(read.sid)) return undefined
+    if (await this.#isEnded(read.sid)) return undefined
     if (!this.#evictFor(authorized.owner)) return 'full'
     const session = new HttpSession(this.#gateway, authorized, id, read, read.handshake)
     this.keep(session)
     await session.session.takeOver()
-    return session
+    // Another replica may have ended it after the first look, and its message came before the session was kept here.
+    if (!(await this.#isEnded(read.sid))) return session
+    this.drop(session)
+    return undefined
   }
 
   /** What other replicas tell of sessions that are known here too. */
@@ -295,9 +301,15 @@ export class Sessions {
 
   /** The client ended the session: its id opens nothing any more, here and after a restart. */
   async end(session: HttpSession): Promise<void> {
+    // First: a request that arrives meanwhile, here or at another replica, must not rebuild it.
+    const { sid, until } = session.claims
+    if (!(await this.#gateway.spent.add(sid, until))) await this.#endedHere.add(sid, until)
     this.drop(session)
     await session.ended()
-    await this.#gateway.spent.add(session.claims.sid, session.claims.until)
+  }
+
+  async #isEnded(sid: string): Promise<boolean> {
+    return (await this.#endedHere.has(sid)) || (await this.#gateway.spent.has(sid))
   }
 
   /** Drops a session from memory; its id still opens it again. */

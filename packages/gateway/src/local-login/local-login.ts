@@ -170,6 +170,9 @@ export class LocalLogin {
 
 const BUSY = 'Too many logins of this address wait for their code. Finish one, or try again in five minutes.'
 const OVER = 'This login is over, or was tried too often. Start again in your client.'
+/** Clients do not learn of it: they keep the id with which they registered, and only the user can remove it. */
+const FORGOTTEN =
+  'This gateway does not know the client. It forgets one that was not let in within an hour, or before the gateway was restarted. Remove the connection in your client and add it again: it then registers anew.'
 
 function configuration(
   { publicUrl, host, tell }: LocalLoginOptions,
@@ -217,7 +220,9 @@ function configuration(
     },
     renderError: async (ctx: { type: string; body: unknown }, out: Readonly<Record<string, unknown>>) => {
       ctx.type = 'html'
-      ctx.body = messagePage(String(out['error_description'] ?? out['error'] ?? 'The login failed.'))
+      const isUnknown = out['error'] === 'invalid_client'
+      const said = String(out['error_description'] ?? out['error'] ?? 'The login failed.')
+      ctx.body = messagePage(isUnknown ? FORGOTTEN : said)
       if (out['error'] === 'server_error') tell('Login: an error inside the login; the client was told.')
     },
   }

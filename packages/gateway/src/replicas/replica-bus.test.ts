@@ -77,6 +77,28 @@ describe('replicas', () => {
     expect((await store.fields('replicas')).size).toBe(2)
   })
 
+  it('tell how they do with every beat, and nothing else is taken for it', async () => {
+    const { all, store, keys } = cluster(2)
+    const [one, two] = all as [Replicas, Replicas]
+    const status = { version: '1.2.3', startedAt: 1, sessions: 2, running: 3, calls: 4, memory: 5 }
+    let draining = false
+    await one.announce('http://r0')
+    await two.announce('http://r1', () => ({ ...status, draining }))
+    await settled()
+    expect(one.peer(two.id)).toMatchObject({ seen: now, status: { ...status, draining: false } })
+    expect(two.peer(one.id)).not.toHaveProperty('status')
+    draining = true
+    await beat()
+    expect(one.peer(two.id)).toMatchObject({ seen: now, status: { draining: true } })
+    for (const odd of [7, {}, { ...status, calls: '4' }, { ...status, version: 'x'.repeat(41) }]) {
+      const entry = keys.seal('replica', { id: FAR, url: 'http://far', at: ++now, status: odd })
+      await store.setField('replicas', FAR, entry, 600_000)
+      await beat()
+      expect(one.peer(FAR)).toMatchObject({ url: 'http://far' })
+      expect(one.peer(FAR)).not.toHaveProperty('status')
+    }
+  })
+
   it('forget one that says nothing for twelve seconds, and drop its entry', async () => {
     const { all, store, keys } = await announced(1)
     const [one] = all as [Replicas]

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { isObject, type Json } from '../json-rpc.ts'
 import type { KeyRing } from '../sealing/key-ring.ts'
 import type { Store } from '../store/store.ts'
+import { type ReplicaStatus, readStatus } from './replica-status.ts'
 
 const BEAT_MS = 3000
 /** A replica whose entry did not change for this long is gone. */
@@ -36,12 +37,14 @@ export type BusKind =
 export interface Peer {
   readonly id: string
   readonly url: string
+  /** When its last beat was read, by our own clock. */
+  readonly seen: number
+  /** Not of a replica whose version tells none. */
+  readonly status?: ReplicaStatus
 }
 
 interface KnownPeer extends Peer {
   readonly entry: string
-  /** By our own clock. */
-  readonly seen: number
 }
 
 /** A promise is waited for before the sender hears that it is done. */
@@ -62,6 +65,7 @@ export class Replicas {
   readonly #waiting = new Map<string, { readonly missing: Set<string>; end(): void }>()
   #rounds = 0
   #url: string | undefined
+  #status: (() => ReplicaStatus) | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(store: Store, keys: KeyRing, now: () => number = Date.now) {
@@ -70,9 +74,10 @@ export class Replicas {
     this.#now = now
   }
 
-  /** Tells the others where this replica is, from now on. */
-  async announce(url: string): Promise<void> {
+  /** Tells the others where this replica is and how it does, from now on. */
+  async announce(url: string, status?: () => ReplicaStatus): Promise<void> {
     this.#url = url
+    this.#status = status
     this.#stops.push(await this.store.subscribe(CHANNEL, (text) => this.#received(text)))
     this.#stops.push(
       this.store.onChange((isUp) => {
@@ -166,7 +171,8 @@ export class Replicas {
   async #beat(): Promise<void> {
     const { id } = this
     try {
-      const entry = this.#keys.seal('replica', { id, url: this.#url, at: this.#now() })
+      const own = { id, url: this.#url, at: this.#now(), ...(this.#status && { status: this.#status() }) }
+      const entry = this.#keys.seal('replica', own)
       await this.store.setField(DIRECTORY, id, entry, STALE_MS)
       this.#read(await this.store.fields(DIRECTORY))
       for (const beat of this.#beats) beat()
@@ -182,7 +188,8 @@ export class Replicas {
       if (id === this.id || known?.entry === entry) continue
       const value = this.#keys.open('replica', entry)
       if (!value || value.id !== id || typeof value.url !== 'string' || !this.#isFresh(value.at)) continue
-      this.#peers.set(id, { id, url: value.url, entry, seen: now })
+      const status = readStatus(value.status)
+      this.#peers.set(id, { id, url: value.url, entry, seen: now, ...(status && { status }) })
     }
     for (const [id, { seen }] of this.#peers) {
       if (now - seen <= GONE_MS && entries.has(id)) continue

@@ -90,11 +90,21 @@ function fromCommand(command: readonly string[], { host, folder }: LoginKeyPlace
 async function fromKeychain(name: string, { host, stateDir }: LoginKeyPlace): Promise<string> {
   const vault = await openVault({ host, stateDir, kind: 'keychain' })
   const account = JSON.stringify(['user-logins-key', name])
-  const known = await vault.get(account)
+  const known = await vault.get(account).catch((error: unknown) => {
+    throw new InvalidInput('"userLogins.key.keychain": the keychain of this machine cannot be used.', {
+      hint: 'Unlock it and start again, or give the key as "file" or "command". A service without a desktop session has no keychain.',
+      cause: error,
+    })
+  })
   if (known !== undefined) return known
-  const made = randomBytes(KEY_BYTES).toString('base64')
-  await vault.set(account, made)
-  return made
+  // A keychain cannot say that an entry is new: two gateways of one user that start at once take turns.
+  return await withFileLock(join(stateDir, 'user-logins-keychain'), LOCK, async () => {
+    const meanwhile = await vault.get(account)
+    if (meanwhile !== undefined) return meanwhile
+    const made = randomBytes(KEY_BYTES).toString('base64')
+    await vault.set(account, made)
+    return made
+  })
 }
 
 async function ownFile({ stateDir }: LoginKeyPlace): Promise<string> {

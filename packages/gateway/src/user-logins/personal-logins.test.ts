@@ -504,6 +504,26 @@ describe('the pages of a login', () => {
     for (let n = 0; n < 9; n++) expect(clientOf((await press(ticket, shown.text)).to)).toBe('client-1')
   })
 
+  it('make the registration anew after visits that were not answered, once it is old', async () => {
+    const { logins, open, press, back, advance } = await begun()
+    const visit = async (user = ada) => {
+      const ticket = logins.attempts.ticket(logins.attempts.begin(user, 'notes', 600_000))
+      const { to } = await press(ticket, (await open(`/logins?ticket=${ticket}`)).text)
+      return { to, client: new URL(to).searchParams.get('client_id') }
+    }
+    // Ten users who change their mind are no reason while the registration is young.
+    for (let n = 0; n < 12; n++) expect((await visit()).client).toBe('client-1')
+    advance(60 * 60_000 + 1)
+    const renewed = await visit(bob)
+    expect(renewed.client).toBe('client-2')
+    // The visits before do not count against the new one, and a login that goes through begins the count anew.
+    advance(60 * 60_000 + 1)
+    for (let n = 0; n < 9; n++) expect((await visit()).client).toBe('client-2')
+    expect((await back((await visit()).to)).title).toContain('ada is logged in')
+    for (let n = 0; n < 10; n++) expect((await visit(bob)).client).toBe('client-2')
+    expect((await visit(bob)).client).toBe('client-3')
+  })
+
   it('tell the caller and the user when it goes wrong, and register anew where the server does not know the client', async () => {
     const { logins, open, press, back, ticket, attempt } = await begun()
     as.answers['authorization_code'] = () => ({ status: 401, body: { error: 'invalid_client' } })

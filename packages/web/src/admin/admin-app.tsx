@@ -2,6 +2,7 @@
 import { type FormEvent, useEffect, useState } from 'react'
 import { AuditLog } from '../health/audit-view.tsx'
 import { Button, Problem } from '../parts/basics.tsx'
+import { useCurrentInSight } from '../parts/current-in-sight.ts'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { Notices } from '../parts/notices.tsx'
@@ -9,7 +10,8 @@ import { ThemeButton } from '../parts/theme-button.tsx'
 import type { Json } from '../state/types.ts'
 import { act, hasSession, signIn, signOut, tokenOfAddress } from './admin-client.ts'
 import type { ViewProps } from './admin-parts.tsx'
-import { LimitsView, ReplicasView, ServersView } from './admin-servers.tsx'
+import { ReplicasView } from './admin-replicas.tsx'
+import { LimitsView, ServersView } from './admin-servers.tsx'
 import { LoginsView, SessionsView, TokensView, UsersView } from './admin-views.tsx'
 
 const VIEWS = {
@@ -65,6 +67,7 @@ function useView(): ViewId {
 function Frame({ onSignedOut }: ViewProps) {
   const view = useView()
   const [, , View] = VIEWS[view]
+  const strip = useCurrentInSight(view)
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -78,7 +81,7 @@ function Frame({ onSignedOut }: ViewProps) {
             <div className="brand-folder">Gateway</div>
           </div>
         </div>
-        <nav aria-label="Views">
+        <nav ref={strip} aria-label="Views">
           <ul className="navigation">
             {Object.entries(VIEWS).map(([id, [title, icon]]) => (
               <li key={id}>

@@ -14,6 +14,8 @@ export interface ViewProps {
 
 const AGAIN_MS = 3000
 const CONFIRM_MS = 4000
+/** A table with more columns is too wide for a narrow screen. */
+const STACKED_ABOVE = 3
 
 /** What the gateway says about a subject, read again and again. */
 export function useFacts<T>(what: string, onSignedOut: () => void) {
@@ -77,13 +79,15 @@ export function Grid({ columns, rows, icon, empty }: GridProps) {
   if (rows.length === 0) return <Empty icon={icon} title={empty} />
   return (
     <div className="table-wrap">
-      <table className="table">
+      <table className={`table ${columns.length > STACKED_ABOVE ? 'table-stack' : ''}`}>
         <TableHead columns={columns.map((title) => ({ title, isHidden: title === 'Actions' }))} />
         <tbody>
           {rows.map(({ key, cells }) => (
             <tr key={key}>
               {cells.map((cell, at) => (
-                <td key={columns[at]}>{cell}</td>
+                <td key={columns[at]} data-title={columns[at] === 'Actions' ? undefined : columns[at]}>
+                  {cell}
+                </td>
               ))}
             </tr>
           ))}

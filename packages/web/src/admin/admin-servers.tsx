@@ -1,5 +1,6 @@
-// admin-servers.tsx: what the gateway serves and how: servers with their state and switches, limits, replicas.
+// admin-servers.tsx: what the gateway serves and how: servers with their state and switches, and limits.
 import { Button, Facts, StateMark, type StateTone } from '../parts/basics.tsx'
+import { duration } from '../parts/format.ts'
 import { ConfirmButton, Grid, type GridProps, Pane, useFacts, type ViewProps } from './admin-parts.tsx'
 
 interface ServerRow {
@@ -12,6 +13,8 @@ interface ServerRow {
   readonly circuit?: { readonly state?: string }
   readonly error?: string
   readonly reason?: string
+  /** By an administrator. */
+  readonly switchedOff?: boolean
 }
 
 const TONES: Readonly<Record<string, StateTone>> = {
@@ -28,23 +31,31 @@ export function ServersView({ onSignedOut }: ViewProps) {
     <Pane title="Servers" isRead={facts !== undefined} problem={problem}>
       <Grid
         columns={['Server', 'State', 'Transport', 'Tools', 'Running', 'Actions']}
-        rows={(facts?.servers ?? []).map(({ name, state, type, tools, running, circuit, error, reason }) => ({
-          key: name,
-          cells: [
-            <div key="name">
-              {name}
-              {(error ?? reason) !== undefined && <div className="row-sub">{error ?? reason}</div>}
-            </div>,
-            <StateMark key="state" tone={TONES[state] ?? 'off'}>
-              {state}
-              {circuit?.state !== undefined && circuit.state !== 'closed' && `, circuit ${circuit.state}`}
-            </StateMark>,
-            type ?? '',
-            String(tools),
-            String(running ?? 0),
-            <ServerActions key="act" name={name} state={state} run={run} />,
-          ],
-        }))}
+        rows={(facts?.servers ?? []).map(
+          ({ name, state, type, tools, running, circuit, error, reason, switchedOff }) => ({
+            key: name,
+            cells: [
+              <div key="name">
+                {name}
+                {(error ?? reason) !== undefined && <div className="row-sub">{error ?? reason}</div>}
+              </div>,
+              <StateMark key="state" tone={TONES[state] ?? 'off'}>
+                {state}
+                {circuit?.state !== undefined && circuit.state !== 'closed' && `, circuit ${circuit.state}`}
+              </StateMark>,
+              type ?? '',
+              String(tools),
+              String(running ?? 0),
+              <ServerActions
+                key="act"
+                name={name}
+                state={state}
+                isOff={switchedOff === true || state === 'draining'}
+                run={run}
+              />,
+            ],
+          }),
+        )}
         icon="servers"
         empty="No server is served"
       />
@@ -57,10 +68,12 @@ type Run = ReturnType<typeof useFacts>['run']
 function ServerActions({
   name,
   state,
+  isOff,
   run,
 }: {
   readonly name: string
   readonly state: string
+  readonly isOff: boolean
   readonly run: Run
 }) {
   const on = (
@@ -68,7 +81,9 @@ function ServerActions({
       {state === 'draining' ? 'Go on' : 'Switch on'}
     </Button>
   )
-  if (state === 'disabled' || state === 'draining') return <div className="actions">{on}</div>
+  if (isOff) return <div className="actions">{on}</div>
+  // Off by the configuration: its reason is beside it, and no switch here changes that.
+  if (state === 'disabled') return null
   return (
     <div className="actions">
       <Button onClick={() => run(`${name} was reconnected.`, 'POST', 'servers', name, 'reconnect')}>
@@ -118,65 +133,28 @@ export function LimitsView({ onSignedOut }: ViewProps) {
         </>
       )}
       <h2 className="section-title">Of the gateway itself</h2>
-      <Facts rows={Object.entries(facts?.gateway ?? {}).map(([name, value]) => [name, String(value)])} />
+      <Grid
+        columns={['Limit', 'Value']}
+        rows={Object.entries(facts?.gateway ?? {}).map(([name, value]) => ({
+          key: name,
+          cells: [<code key="name">{name}</code>, limitValue(name, value)],
+        }))}
+        icon="health"
+        empty="The gateway told no limits"
+      />
     </Pane>
   )
+}
+
+/** The names of times end with their unit. */
+function limitValue(name: string, value: unknown): string {
+  if (typeof value !== 'number') return String(value)
+  return name.endsWith('Ms') ? duration(value) : value.toLocaleString('en')
 }
 
 /** Each number of the limits, with the way to it. */
 function limitRows(way: readonly string[], value: unknown): GridProps['rows'] {
   if (typeof value !== 'object' || value === null)
-    return [{ key: way.join(' '), cells: [way.join(' › '), String(value)] }]
+    return [{ key: way.join(' '), cells: [way.join(' › '), limitValue('', value)] }]
   return Object.entries(value).flatMap(([name, inner]) => limitRows([...way, name], inner))
-}
-
-interface Replicas {
-  readonly id?: string
-  readonly storeUp?: boolean
-  readonly replicas: readonly { readonly id: string; readonly url: string }[]
-}
-
-export function ReplicasView({ onSignedOut }: ViewProps) {
-  const { facts, problem } = useFacts<Replicas>('replicas', onSignedOut)
-  const { id, storeUp, replicas = [] } = facts ?? {}
-  const others = replicas.filter((one) => one.id !== id)
-  const all: readonly { readonly id: string; readonly url?: string }[] =
-    id === undefined ? others : [{ id, url: location.origin }, ...others]
-  return (
-    <Pane
-      title="Replicas"
-      summary={all.length > 0 ? `${all.length} that share a store` : undefined}
-      isRead={facts !== undefined}
-      problem={problem}
-    >
-      {storeUp !== undefined && (
-        <p>
-          <StateMark tone={storeUp ? 'good' : 'bad'}>
-            {storeUp ? 'The shared store answers' : 'The shared store does not answer'}
-          </StateMark>
-        </p>
-      )}
-      <Grid
-        columns={['Replica', 'Address', 'State']}
-        rows={all.map((one) => ({
-          key: one.id,
-          cells: [
-            <code key="id">{one.id}</code>,
-            one.url ?? '',
-            <StateMark key="state" tone="good">
-              {one.id === id ? 'this page is from here' : 'alive'}
-            </StateMark>,
-          ],
-        }))}
-        icon="copy"
-        empty="This gateway runs alone"
-      />
-      {all.length > 0 && (
-        <p className="dim">
-          Sessions, running calls and the state of servers are those of this replica. Withdrawn access,
-          revoked logins, and servers that are drained or switched off, hold for all of them.
-        </p>
-      )}
-    </Pane>
-  )
 }

@@ -92,7 +92,7 @@ function AuditTable({
 }: { readonly entries: readonly Json[] } & Pick<AuditLogProps, 'onRule'>) {
   return (
     <div className="table-wrap">
-      <table className="table">
+      <table className="table table-stack">
         <TableHead columns={onRule ? [...COLUMNS, { title: 'Actions', isHidden: true }] : COLUMNS} />
         <tbody>
           {entries.map((entry, at) => (
@@ -112,18 +112,18 @@ function AuditRow({ entry, onRule }: { readonly entry: Json } & Pick<AuditLogPro
   const [why, rule] = [text('reason'), text('rule')]
   return (
     <tr>
-      <td className="dim nowrap" title={text('time')}>
+      <td className="dim nowrap" data-title="Time" title={text('time')}>
         {moment(text('time'))}
       </td>
-      <td>{server}</td>
-      <td>{tool}</td>
-      <td>
+      <td data-title="Server">{server}</td>
+      <td data-title="Tool">{tool}</td>
+      <td data-title="Decision">
         <Chip tone={decision}>{decision}</Chip>
       </td>
-      <td>
+      <td data-title="Why">
         {why} {rule !== '' && !why.includes(rule) && <code>{rule}</code>}
       </td>
-      <td>{text('outcome')}</td>
+      <td data-title="Outcome">{text('outcome')}</td>
       {onRule && (
         <td>
           {server !== '' && tool !== '' && (

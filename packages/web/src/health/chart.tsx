@@ -1,7 +1,8 @@
 // chart.tsx: two lines over time, drawn by uPlot. The numbers are in the tables beside it too.
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { isDark, onThemeChange } from '../theme.ts'
 
 export type ChartData = readonly [readonly number[], ...(readonly (readonly (number | null)[])[])]
 
@@ -17,6 +18,9 @@ const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_00
 
 export default function Chart({ title, data, names, unit }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
+  const [dark, setDark] = useState(isDark)
+  useEffect(() => onThemeChange(() => setDark(isDark())), [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: its colours are read from the page, so it is drawn anew when they change
   useEffect(() => {
     const element = place.current
     if (!element) return undefined
@@ -64,7 +68,7 @@ export default function Chart({ title, data, names, unit }: ChartProps) {
       observer.disconnect()
       plot.destroy()
     }
-  }, [data, names, unit])
+  }, [data, names, unit, dark])
   return (
     <figure className="chart">
       <figcaption>{title}</figcaption>

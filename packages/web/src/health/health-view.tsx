@@ -5,7 +5,7 @@ import { count, duration, tokens } from '../parts/format.ts'
 import { number, TableHead } from '../parts/table-head.tsx'
 import { addressOf } from '../routes.ts'
 import { board } from '../state/board.ts'
-import { isWork, percentile, statsBy } from '../state/server-stats.ts'
+import { isFailure, isWork, percentile, statsBy } from '../state/server-stats.ts'
 import { useStore } from '../state/store.ts'
 import type { ToolLine, TrafficEntry } from '../state/types.ts'
 import type { ChartData } from './chart.tsx'
@@ -19,7 +19,7 @@ export default function HealthView() {
   const tools = useStore(board, (state) => state.tools)
   const work = useMemo(() => traffic.filter(isWork), [traffic])
   const series = useMemo(() => seriesOf(work), [work])
-  const errors = work.filter(({ kind, toolError }) => kind === 'error' || toolError).length
+  const errors = work.filter(isFailure).length
   const latencies = work.map(({ durationMs = 0 }) => durationMs)
   return (
     <section className="pane" aria-labelledby="health-title">
@@ -77,13 +77,12 @@ function seriesOf(work: readonly TrafficEntry[]): { readonly calls: ChartData; r
   const buckets = Array.from({ length: BUCKETS }, (): TrafficEntry[] => [])
   for (const entry of work) buckets[Math.min(BUCKETS - 1, Math.floor((entry.at - from) / step))]?.push(entry)
   const times = buckets.map((_, at) => (from + at * step) / 1000)
-  const isError = ({ kind, toolError }: TrafficEntry) => kind === 'error' || toolError === true
   const latencies = buckets.map((bucket) => bucket.map(({ durationMs = 0 }) => durationMs))
   return {
     calls: [
       times,
       buckets.map((bucket) => bucket.length),
-      buckets.map((bucket) => bucket.filter(isError).length),
+      buckets.map((bucket) => bucket.filter(isFailure).length),
     ],
     latency: [
       times,

@@ -1,7 +1,7 @@
 // prompts-view.tsx: the prompts of the servers with their arguments, and the messages they give.
 import { type FormEvent, useState } from 'react'
 import { failureOf } from '../connection/request-failed.ts'
-import { Button, Chip, Problem } from '../parts/basics.tsx'
+import { Button, Chip, IconButton, Problem } from '../parts/basics.tsx'
 import { ResultView } from '../results/result-view.tsx'
 import { request } from '../state/board.ts'
 import type { Json } from '../state/types.ts'
@@ -82,7 +82,7 @@ function PromptDetail({ prompt, onClose }: { readonly prompt: Prompt; readonly o
         <h2 id="prompt-title">{title ?? name}</h2>
         <Chip>{server}</Chip>
         <div className="pane-actions">
-          <Button onClick={onClose}>Close</Button>
+          <IconButton icon="close" label="Close" onClick={onClose} />
         </div>
       </header>
       {description !== undefined && <p>{description}</p>}

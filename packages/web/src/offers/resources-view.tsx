@@ -1,7 +1,7 @@
 // resources-view.tsx: the resources of the servers and their templates, to read and to follow.
 import { type FormEvent, useEffect, useMemo, useState } from 'react'
 import { failureOf } from '../connection/request-failed.ts'
-import { Button, Chip, Loading, Problem } from '../parts/basics.tsx'
+import { Button, Chip, IconButton, Loading, Problem } from '../parts/basics.tsx'
 import { EmbeddedResource } from '../results/result-view.tsx'
 import { attempt, board, request } from '../state/board.ts'
 import { useStore } from '../state/store.ts'
@@ -162,7 +162,7 @@ function ResourceDetail({ server, uri, onClose }: Chosen & { readonly onClose: (
           {uri}
         </h2>
         <div className="pane-actions">
-          <Button onClick={onClose}>Close</Button>
+          <IconButton icon="close" label="Close" onClick={onClose} />
         </div>
       </header>
       <div className="bar">

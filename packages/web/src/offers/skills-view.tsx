@@ -1,7 +1,7 @@
 // skills-view.tsx: the skills of the servers, and their files as they were checked against what the server lists.
 import { useEffect, useState } from 'react'
 import { failureOf } from '../connection/request-failed.ts'
-import { Button, Chip, Code, Loading, Problem } from '../parts/basics.tsx'
+import { Chip, Code, IconButton, Loading, Problem } from '../parts/basics.tsx'
 import { RichText } from '../parts/rich-text.tsx'
 import { request } from '../state/board.ts'
 import { OfferPane, useListed } from './offer-pane.tsx'
@@ -73,7 +73,7 @@ function SkillDetail({ skill, onClose }: { readonly skill: Skill; readonly onClo
         <h2 id="skill-title">{name}</h2>
         <Chip>{server}</Chip>
         <div className="pane-actions">
-          <Button onClick={onClose}>Close</Button>
+          <IconButton icon="close" label="Close" onClick={onClose} />
         </div>
       </header>
       <p>{description}</p>

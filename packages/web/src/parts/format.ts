@@ -3,7 +3,14 @@
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+  const [minutes, hours] = [Math.floor(ms / 60_000), Math.floor(ms / 3_600_000)]
+  if (minutes < 60) return parts(minutes, 'min', Math.floor((ms % 60_000) / 1000), 's')
+  if (hours < 48) return parts(hours, 'h', minutes % 60, 'min')
+  return parts(Math.floor(hours / 24), 'd', hours % 24, 'h')
+}
+
+function parts(large: number, unit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smallUnit}`
 }
 
 export function size(chars: number): string {

@@ -39,7 +39,11 @@ export function ServerDetail({ server, tab, onTab, onClose }: ServerDetailProps)
         selected={tab}
         onSelect={onTab}
         tabs={[
-          { id: 'overview', title: 'Overview', content: () => <Overview server={server} /> },
+          {
+            id: 'overview',
+            title: 'Overview',
+            content: () => <Overview server={server} isPending={isPending} />,
+          },
           { id: 'logs', title: 'Logs', content: () => <LogView server={server.name} /> },
           { id: 'explain', title: 'Explain', content: () => <Explanation name={server.name} /> },
           { id: 'doctor', title: 'Doctor', content: () => <Doctor name={server.name} /> },
@@ -110,7 +114,7 @@ function ServerActions({ server, isPending }: { readonly server: Server; readonl
   )
 }
 
-function Overview({ server }: { readonly server: Server }) {
+function Overview({ server, isPending }: { readonly server: Server; readonly isPending: boolean }) {
   const failure = server.error?.$error
   const { serverInfo, protocolVersion, connectMs, capabilities, instructions } = server
   return (
@@ -121,7 +125,8 @@ function Overview({ server }: { readonly server: Server }) {
           {failure.stage !== undefined && <div className="dim">Stopped at: {failure.stage}</div>}
         </Problem>
       )}
-      {server.reason !== undefined && <Problem title={server.reason} />}
+      {server.reason !== undefined && !isPending && <Problem title={server.reason} />}
+      {isPending && <p className="dim">Nothing of it runs before you approve it.</p>}
       <Facts
         rows={[
           ['Name', serverInfo?.title ?? serverInfo?.name],
@@ -138,9 +143,11 @@ function Overview({ server }: { readonly server: Server }) {
         ]}
       />
       <ToolsOf server={server.name} />
-      <p className="dim">
-        {plural(server.resources, 'resource')}, {plural(server.prompts, 'prompt')}
-      </p>
+      {server.state === 'connected' && (
+        <p className="dim">
+          {plural(server.resources, 'resource')}, {plural(server.prompts, 'prompt')}
+        </p>
+      )}
       {instructions !== undefined && (
         <details>
           <summary>Instructions for the model</summary>

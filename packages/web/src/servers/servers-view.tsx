@@ -234,7 +234,7 @@ function ServerRow({ server, stats, memory = 0, waits, isSelected }: ServerRowPr
       <td className="number wide-only">{memory > 0 ? size(memory) : none}</td>
       <td className="mid-only latency latency-column">
         {latencies.length === 0 && none}
-        {latencies.length > 1 && (
+        {latencies.length > 0 && (
           <Sparkline values={latencies} label={`Latency of the last ${latencies.length} calls`} />
         )}
         {latencies.length > 0 && <span className="dim">{duration(percentile(latencies, 0.5))}</span>}

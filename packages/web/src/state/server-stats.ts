@@ -21,8 +21,14 @@ interface Growing {
 }
 
 /** Answers to our requests that do work: a handshake, a list or a ping says nothing about use. */
-export function isWork({ method, answers, direction }: TrafficEntry): boolean {
-  return answers !== undefined && direction === 'received' && WORK.has(method ?? '')
+export function isWork({ method, answers, direction, kind, isLate, unanswered }: TrafficEntry): boolean {
+  if (answers === undefined || isLate || !WORK.has(method ?? '')) return false
+  // The user's own decision to stop says nothing about the server.
+  return kind === 'end' ? direction === 'sent' && unanswered !== 'cancelled' : direction === 'received'
+}
+
+export function isFailure({ kind, toolError }: TrafficEntry): boolean {
+  return kind === 'error' || kind === 'end' || toolError === true
 }
 
 const WORK = new Set(['tools/call', 'resources/read', 'prompts/get'])
@@ -44,7 +50,7 @@ export function statsBy(
     }
     stats.calls++
     stats.resultChars += entry.size
-    if (entry.kind === 'error' || entry.toolError) stats.errors++
+    if (isFailure(entry)) stats.errors++
     stats.latencies.push(entry.durationMs ?? 0)
     if (stats.latencies.length > KEPT) stats.latencies.shift()
   }

@@ -16,7 +16,7 @@ export interface Exchange {
   readonly answer?: number
   readonly durationMs?: number
   readonly size: number
-  readonly outcome: 'ok' | 'error' | 'tool-error' | 'open'
+  readonly outcome: 'ok' | 'error' | 'tool-error' | 'open' | 'cancelled' | 'timed out' | 'connection closed'
   /** The request that this one repeats on another connection, because it was never answered. */
   readonly retryOf?: number
   /** The HTTP exchanges that carried it: more than one when it was sent again. */
@@ -30,7 +30,7 @@ export interface Exchange {
 export interface Filter {
   readonly text: string
   readonly server: string
-  readonly kind: '' | 'work' | 'error' | 'server' | 'notification' | 'again' | 'hooks'
+  readonly kind: '' | 'work' | 'error' | 'cancelled' | 'server' | 'notification' | 'again' | 'hooks'
 }
 
 export const EMPTY_FILTER: Filter = { text: '', server: '', kind: '' }
@@ -50,19 +50,15 @@ export function exchangesOf(traffic: readonly TrafficEntry[]): readonly Exchange
     }
     // Shown with its call.
     if (entry.kind === 'hook' && hooks.has(entry.call)) continue
-    const { number, answers, durationMs } = entry
+    const { number, answers } = entry
     const place = answers === undefined ? undefined : places.get(answers)
     const asked = place === undefined ? undefined : rows[place]
     if (place !== undefined && asked) {
-      rows[place] = {
-        ...asked,
-        answer: number,
-        size: asked.size + entry.size,
-        outcome: entry.kind === 'error' ? 'error' : entry.toolError ? 'tool-error' : 'ok',
-        ...(durationMs !== undefined && { durationMs }),
-      }
+      rows[place] = ended(asked, entry)
       continue
     }
+    // Its request is not kept any more.
+    if (entry.kind === 'end') continue
     const row = rowOf(entry, hooks.get(entry.call))
     const retryOf = row.kind === 'request' ? lostBefore(row, rows[last.get(subjectOf(row)) ?? -1]) : undefined
     places.set(number, rows.length)
@@ -72,10 +68,25 @@ export function exchangesOf(traffic: readonly TrafficEntry[]): readonly Exchange
   return rows
 }
 
+/** With its answer, or without one. An answer that comes late changes nothing about the outcome. */
+function ended(asked: Exchange, entry: TrafficEntry): Exchange {
+  const { number, kind, durationMs, unanswered, isLate } = entry
+  if (unanswered) return { ...asked, outcome: unanswered, ...(durationMs !== undefined && { durationMs }) }
+  const answered = { ...asked, answer: number, size: asked.size + entry.size }
+  if (isLate) return answered
+  const outcome = kind === 'error' ? 'error' : entry.toolError ? 'tool-error' : 'ok'
+  return { ...answered, outcome, ...(durationMs !== undefined && { durationMs }) }
+}
+
+/** Over, and no answer came in time. */
+export function isUnanswered({ outcome }: Exchange): boolean {
+  return outcome === 'cancelled' || outcome === 'timed out' || outcome === 'connection closed'
+}
+
 /** A request whose last exchange failed gets no answer; one that the server asked to send later is still open. */
 function withHttp(row: Exchange, entry: TrafficEntry): Exchange {
   const http = [...row.http, entry]
-  if (row.answer !== undefined) return { ...row, http }
+  if (row.answer !== undefined || isUnanswered(row)) return { ...row, http }
   const waits = entry.http?.retryAfterMs !== undefined && http.length === 1
   if (!isHttpFailure(entry) || waits) return { ...row, http, outcome: 'open' }
   return { ...row, http, outcome: 'error', durationMs: entry.at - row.at }
@@ -104,11 +115,12 @@ function subjectOf({ server, direction, method, name }: Exchange): string {
 
 /** A connection that ended took its open requests with it; the board sends those again that may be repeated. */
 function lostBefore(row: Exchange, before: Exchange | undefined): number | undefined {
-  const isLost = before?.outcome === 'open' && before.connection !== row.connection
+  const isLost = before && LOST.has(before.outcome) && before.connection !== row.connection
   return isLost && row.at - before.at < RETRY_MS ? before.number : undefined
 }
 
 const RETRY_MS = 120_000
+const LOST: ReadonlySet<Exchange['outcome']> = new Set(['open', 'connection closed'])
 
 function rowOf(entry: TrafficEntry, hooks: readonly TrafficEntry[] = []): Exchange {
   const { number, at, server, connection, era, direction, kind, method, name, id, size, isOutline } = entry
@@ -120,7 +132,7 @@ function rowOf(entry: TrafficEntry, hooks: readonly TrafficEntry[] = []): Exchan
     server,
     connection,
     direction,
-    kind: isAnswer ? 'answer' : kind,
+    kind: isAnswer || kind === 'end' ? 'answer' : kind,
     method: method ?? (isAnswer ? 'answer' : 'message'),
     size,
     outcome: outcomeOf(entry),
@@ -163,7 +175,9 @@ function isOfKind(row: Exchange, kind: Filter['kind']): boolean {
     case 'work':
       return WORK.has(row.method)
     case 'error':
-      return row.outcome === 'error' || row.outcome === 'tool-error'
+      return ['error', 'tool-error', 'timed out', 'connection closed'].includes(row.outcome)
+    case 'cancelled':
+      return row.outcome === 'cancelled'
     case 'server':
       return row.direction === 'received'
     case 'notification':

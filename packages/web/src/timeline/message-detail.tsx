@@ -8,7 +8,7 @@ import { attempt, request } from '../state/board.ts'
 import { useDecision } from './call-facts.tsx'
 import { Differences } from './compare.tsx'
 import { HookRuns, HttpExchanges } from './exchange-steps.tsx'
-import type { Exchange } from './exchanges.ts'
+import { type Exchange, isUnanswered } from './exchanges.ts'
 
 interface MessageDetailProps {
   readonly exchange: Exchange
@@ -42,7 +42,15 @@ export function MessageDetail({ exchange, compared, isKept, onCompare, onClose }
   )
 }
 
-const OUTCOMES = { ok: 'good', error: 'deny', 'tool-error': 'deny', open: 'plain' } as const
+const OUTCOMES = {
+  ok: 'good',
+  error: 'deny',
+  'tool-error': 'deny',
+  open: 'plain',
+  cancelled: 'plain',
+  'timed out': 'deny',
+  'connection closed': 'deny',
+} as const
 
 function Sides({ exchange }: { readonly exchange: Exchange }) {
   const { number, answer, server, at, era, direction, durationMs, outcome, id, connection, retryOf, kind } =
@@ -90,7 +98,9 @@ function Sides({ exchange }: { readonly exchange: Exchange }) {
       <HookRuns hooks={exchange.hooks} />
       <HttpExchanges http={exchange.http} />
       {isMessage && <Message title={answer === undefined ? 'Message' : 'Request'} number={number} />}
-      {answer !== undefined && <Message title="Answer" number={answer} />}
+      {answer !== undefined && (
+        <Message title={isUnanswered(exchange) ? 'Late answer' : 'Answer'} number={answer} />
+      )}
     </div>
   )
 }

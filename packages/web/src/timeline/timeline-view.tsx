@@ -111,6 +111,7 @@ function Filters({
           <option value="">All kinds</option>
           <option value="work">Calls, reads and prompts</option>
           <option value="error">Errors</option>
+          <option value="cancelled">Cancelled</option>
           <option value="server">From the server</option>
           <option value="notification">Notifications</option>
           <option value="again">Sent again</option>
@@ -248,7 +249,7 @@ function Row({ row, from, until, isSelected, onKey }: RowProps) {
   return (
     <a
       href={addressOf('timeline', String(row.number))}
-      className={`row row-${row.outcome}`}
+      className={`row row-${row.outcome.replace(' ', '-')}`}
       aria-current={isSelected ? 'true' : undefined}
       onKeyDown={onKey}
     >
@@ -267,6 +268,10 @@ function Row({ row, from, until, isSelected, onKey }: RowProps) {
           <span className="bad"> error</span>
         )}
         {row.outcome === 'tool-error' && <span className="bad"> tool error</span>}
+        {row.outcome === 'cancelled' && <span className="dim"> cancelled</span>}
+        {(row.outcome === 'timed out' || row.outcome === 'connection closed') && (
+          <span className="bad"> {row.outcome}</span>
+        )}
       </span>
       <span className="number">{took}</span>
       <span className="number dim">{isSized(row) ? size(row.size) : ''}</span>

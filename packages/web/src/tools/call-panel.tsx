@@ -243,6 +243,9 @@ interface CallOutcomeProps {
 function CallOutcome({ tool, call, isNewest, onRepeat, onRestore }: CallOutcomeProps) {
   const { startedAt, endedAt, progress, result, failure } = call
   const app = appAddress(tool.definition)
+  // The user's own decision: no failure of the tool.
+  const isCancelled = failure?.code === 'CANCELLED'
+  const isBad = (failure && !isCancelled) || result?.isError
   const state =
     endedAt === undefined
       ? 'running…'
@@ -253,7 +256,7 @@ function CallOutcome({ tool, call, isNewest, onRepeat, onRestore }: CallOutcomeP
           : 'done'
   return (
     <details
-      className={`call call-${failure || result?.isError ? 'bad' : endedAt === undefined ? 'running' : 'good'}`}
+      className={`call call-${isBad ? 'bad' : endedAt === undefined ? 'running' : isCancelled ? 'off' : 'good'}`}
       open={isNewest}
     >
       <summary>
@@ -262,7 +265,7 @@ function CallOutcome({ tool, call, isNewest, onRepeat, onRestore }: CallOutcomeP
         <span className="call-args ellipsis">{JSON.stringify(call.args)}</span>
       </summary>
       {endedAt === undefined && <ProgressBar progress={progress} />}
-      {failure && <Problem title={failure.message}>{failure.hint}</Problem>}
+      {failure && !isCancelled && <Problem title={failure.message}>{failure.hint}</Problem>}
       {result && app !== undefined && <AppPanel tool={tool} address={app} args={call.args} result={result} />}
       {result && <ResultView result={result} schema={tool.definition.outputSchema} server={tool.server} />}
       {endedAt !== undefined && (

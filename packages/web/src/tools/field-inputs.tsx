@@ -39,7 +39,7 @@ export function Hint({ id, schema }: { readonly id: string; readonly schema: Jso
   if (description === '' && limits === '') return null
   return (
     <span className="field-hint" id={id}>
-      {description} {limits !== '' && <span className="dim">{limits}</span>}
+      {[description, limits].filter((text) => text !== '').join(' · ')}
     </span>
   )
 }

@@ -2,6 +2,7 @@
 // in it. What a schema says and no field can show is written as JSON.
 import { useState } from 'react'
 import { Button, IconButton } from '../parts/basics.tsx'
+import { plural } from '../parts/format.ts'
 import type { Json } from '../state/types.ts'
 import {
   AnyField,
@@ -135,7 +136,8 @@ function ArrayField({ schema, root, name, value, required, depth, onChange }: Re
   return (
     <fieldset className="group">
       <legend>
-        {titleOf(schema, name)} <span className="dim">{items.length === 0 ? 'list' : items.length}</span>{' '}
+        {titleOf(schema, name)}{' '}
+        <span className="dim">{items.length === 0 ? 'list' : plural(items.length, 'item')}</span>{' '}
         {!required && <span className="optional">optional</span>}
       </legend>
       <Hint id={hint} schema={schema} />

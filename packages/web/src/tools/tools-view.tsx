@@ -118,6 +118,10 @@ function ToolList({
     estimateSize: () => 58,
     overscan: 8,
   })
+  const place = tools.findIndex(({ name }) => name === selected)
+  useEffect(() => {
+    if (place >= 0) virtual.scrollToIndex(place, { align: 'auto' })
+  }, [place, virtual])
   return (
     <div ref={scroller} className="list">
       <ul className="virtual" style={{ height: virtual.getTotalSize() }} aria-label="Tools">
