@@ -33,7 +33,11 @@ const base = defineConfig({
         replacement: source('./packages/resident/src/client/index.ts'),
       },
       {
-        find: /^@plugboard\/resident\/(start|connect)$/,
+        find: /^@plugboard\/resident\/admin-page$/,
+        replacement: source('./packages/resident/src/web/admin-page.ts'),
+      },
+      {
+        find: /^@plugboard\/resident\/(start|connect|open-remote)$/,
         replacement: source('./packages/resident/src/client/$1.ts'),
       },
       { find: /^@plugboard\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },

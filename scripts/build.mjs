@@ -113,8 +113,9 @@ async function bundleCommand() {
   const define = { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) }
   const parts = new Map(['main', 'thin', 'thin-connect'].map((name) => [name, `packages/cli/src/${name}.ts`]))
   const inputs = new Set()
-  const bundle = async (options) => {
-    const { metafile } = await esbuild.build({ ...common, ...options })
+  const bundle = async ({ plugins = [], ...options }) => {
+    const english = { name: 'english-only', setup: englishOnly }
+    const { metafile } = await esbuild.build({ ...common, ...options, plugins: [english, ...plugins] })
     for (const input of Object.keys(metafile.inputs)) inputs.add(input)
   }
   for (const name of lightVerbs()) parts.set(`light-${name}`, `packages/cli/src/board-verbs/${name}.ts`)
@@ -163,6 +164,13 @@ function lightVerbs() {
   const text = readFileSync(join(root, 'packages/cli/bin/plugboard.cjs'), 'utf8')
   const [, names = ''] = /const LIGHT = new Set\(\[([^\]]*)\]\)/.exec(text) ?? []
   return new Set([...names.matchAll(/'([a-z-]+)'/g)].map(([, name]) => name))
+}
+
+/** Zod's messages in fifty languages are two thirds of its code, and the command shows its own. */
+function englishOnly(build) {
+  build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+    contents: "export { default as en } from './en.js'",
+  }))
 }
 
 /** `node:module` loads Node's whole ESM loader, for a function that newer versions of Node do not need. */

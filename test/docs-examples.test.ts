@@ -1,4 +1,4 @@
-// The examples in the doc comments of functions and classes: type-checked all at once, then run one after the other in one
+// The examples in the doc comments of functions, classes and their options: type-checked all at once, then run one after the other in one
 // process, against the built packages. A comment behind `console.log` is what it prints.
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,20 @@ const isCode = (kind: string) => kind === 'TSDeclareFunction' || kind === 'Class
 const CODE = PACKAGES.flatMap(({ name, symbols }) =>
   symbols.filter(({ kind }) => isCode(kind)).map((symbol) => ({ ...symbol, from: name })),
 )
-const EXAMPLES = CODE.flatMap(({ name, from, examples }) => examples.map((text) => ({ name, from, text })))
+/** What a function with an example takes: its options have an example, too. */
+const optionsIn = (text: string) => [...text.matchAll(/\b[A-Z]\w*Options\b/g)].map(([name]) => name)
+const NEEDED = new Set([
+  ...CODE.filter(({ examples }) => examples.length > 0).flatMap(({ text }) => optionsIn(text)),
+  ...['ServerInput', 'WaitOptions'],
+])
+const OPTIONS = PACKAGES.flatMap(({ name: from, symbols }) =>
+  symbols
+    .filter(({ name, kind }) => NEEDED.has(name) && !isCode(kind))
+    .map((symbol) => ({ ...symbol, from })),
+)
+const EXAMPLES = [...CODE, ...OPTIONS].flatMap(({ name, from, examples }) =>
+  examples.map((text) => ({ name, from, text })),
+)
 
 /** What every example may use: a board with the tool `notes.say`, a model, a conversation. */
 const SETUP = `
@@ -37,14 +50,21 @@ export const messages: readonly Message[] = [userMessage('Hello'), userMessage('
 `
 
 /** The example as a module: what it does not declare or import comes from the packages, or from the setup. */
-function moduleOf({ text }: { readonly text: string }): string {
+function moduleOf({ text, from: own }: { readonly text: string; readonly from: string }): string {
   const uses = (name: string) =>
     new RegExp(`(?<![.\\w'])${name}\\b`).test(text) &&
     !new RegExp(`(?:const|using|import \\{) ${name}\\b`).test(text)
   const imports = new Map<string, string>()
   for (const { name, from } of CODE) if (uses(name) && !imports.has(name)) imports.set(name, from)
   for (const name of ['board', 'model', 'messages']) if (uses(name)) imports.set(name, './setup.ts')
-  const lines = [...imports].map(([name, from]) => `import { ${name} } from '${from}'`)
+  // Two packages may have options of one name: an example is about those of its own.
+  const types = new Map<string, string>()
+  for (const { name, from } of OPTIONS)
+    if (uses(name) && (from === own || !types.has(name))) types.set(name, from)
+  const lines = [
+    ...[...imports].map(([name, from]) => `import { ${name} } from '${from}'`),
+    ...[...types].map(([name, from]) => `import type { ${name} } from '${from}'`),
+  ]
   return `${lines.join('\n')}\n${text}\nexport {}\n`
 }
 
@@ -89,6 +109,9 @@ describe('the examples of doc comments', () => {
       'createCodebaseServer',
     ]
     expect([...used, ...more, ...last].filter((name) => !mine.has(name))).toEqual([])
+    expect(OPTIONS.length).toBeGreaterThan(12)
+    const bare = OPTIONS.filter(({ examples }) => examples.length === 0)
+    expect(bare.map(({ name, from }) => `${name} of ${from}`)).toEqual([])
   })
 
   it('type-check', async () => {

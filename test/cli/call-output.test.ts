@@ -3,7 +3,9 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMAND, makePlace, type Place, RESIDENT_ENV } from '../support/cli.ts'
 import { odd } from '../support/servers.ts'
@@ -232,3 +234,40 @@ describe.skipIf(noTerminal())('a picture at a terminal that can show it', { time
     }
   })
 })
+
+it('a call whose kept connection is lost after the server ran it is not sent again, unless that is safe', async () => {
+  const log = join(place.home, 'runs.log')
+  const script = fileURLToPath(new URL('../support/resetting-server.mjs', import.meta.url))
+  const server = spawn(process.execPath, [script], {
+    env: { LOG: log },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const [url] = await once(server.stdout, 'data')
+    place.write('.mcp.json', { mcpServers: { web: { type: 'http', url: String(url).trim() } } })
+    // What a tool says of itself decides: once, or once more where that does no harm.
+    const expected = {
+      write_reset: { code: 4, said: 'OUTCOME_UNKNOWN', runs: 1 },
+      write_end: { code: 4, said: 'OUTCOME_UNKNOWN', runs: 1 },
+      write_again: { code: 0, said: 'DONE 2', runs: 2 },
+      read_again: { code: 0, said: 'DONE 2', runs: 2 },
+      read_reset: { code: 4, said: 'could not be reached', runs: 2 },
+    }
+    const ran = await Promise.all(
+      Object.keys(expected).map(async (tool) => {
+        const { code, stdout, stderr } = await place.run('call', `web.${tool}`, '--approve-project')
+        const said = /OUTCOME_UNKNOWN|DONE \d|could not be reached/.exec(stdout + stderr)?.[0]
+        return [tool, { code, said }] as const
+      }),
+    )
+    const lines = readFileSync(log, 'utf8').trim().split('\n')
+    const runsOf = (tool: string) => lines.filter((line) => line.startsWith(`${tool} `)).length
+    expect(Object.fromEntries(ran.map(([tool, found]) => [tool, { ...found, runs: runsOf(tool) }]))).toEqual(
+      expected,
+    )
+    expect(lines).toContain('write_reset kept')
+    expect(lines).toContain('write_end kept')
+  } finally {
+    server.kill()
+  }
+}, 60_000)

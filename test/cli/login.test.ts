@@ -28,8 +28,8 @@ afterEach(async () => {
 })
 
 /** Types into the command what a user would: the URL that the browser ended on. */
-const loginByPaste = (name: string) =>
-  loginWith(name, { agreed: (redirect, child) => void child.stdin.write(`${redirect}\n`) })
+const loginByPaste = (name: string, mode: Readonly<Record<string, string>> = RESIDENT_ENV) =>
+  loginWith(name, { agreed: (redirect, child) => void child.stdin.write(`${redirect}\n`) }, mode)
 
 interface Drive {
   begin?(child: ChildProcessWithoutNullStreams): void
@@ -40,12 +40,13 @@ interface Drive {
 function loginWith(
   name: string,
   drive: Drive,
+  mode: Readonly<Record<string, string>> = RESIDENT_ENV,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: place.home,
     PLUGBOARD_MANAGED_DIR: join(place.home, 'none'),
-    ...RESIDENT_ENV,
+    ...mode,
   }
   const child = spawn(process.execPath, [COMMAND, 'login', name, '--no-browser', '--json'], {
     cwd: place.project,
@@ -106,6 +107,19 @@ it('asks for a login, completes it by paste, stays logged in, and logs out', asy
   await expect
     .poll(async () => (await place.run('get', 'guarded', '--json')).json.state, { timeout: 20_000 })
     .toBe('needs-auth')
+}, 60_000)
+
+it('logs out of the connection that a resident board keeps', async () => {
+  const on = { PLUGBOARD_RESIDENT: '1' }
+  const stateOf = async () => (await place.runWith(on, 'get', 'guarded', '--json')).json.state
+  await place.runWith(on, 'add', '-s', 'user', 'guarded', rs.url)
+  expect((await loginByPaste('guarded', on)).code).toBe(0)
+  expect(await stateOf()).toBe('connected')
+  const { pid } = (await place.runWith(on, 'status', '--json')).json
+  expect((await place.runWith(on, 'logout', 'guarded', '--json')).json).toMatchObject({ forgotten: true })
+  await expect.poll(stateOf, { timeout: 20_000 }).toBe('needs-auth')
+  // The same process all along: it was told, not replaced.
+  expect((await place.runWith(on, 'status', '--json')).json).toMatchObject({ running: true, pid })
 }, 60_000)
 
 it('waits for the browser where nothing can be pasted', async () => {

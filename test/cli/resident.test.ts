@@ -2,7 +2,7 @@
 // built command in processes of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, existsSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { residentPlace, startResident } from '@plugboard/resident'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -253,3 +253,19 @@ function nodeVariables(): Record<string, string> {
   const given = process.env['NODE_EXTRA_CA_CERTS']
   return given === undefined ? {} : { NODE_EXTRA_CA_CERTS: given }
 }
+
+it('waits with little code: what a board or a gateway needs is loaded for the first client', () => {
+  const folder = join(dirname(COMMAND), '../dist/board-verbs')
+  const loaded = new Map<string, number>()
+  const load = (file: string): void => {
+    if (loaded.has(file)) return
+    const text = readFileSync(join(folder, file), 'utf8')
+    loaded.set(file, text.length)
+    for (const [, next = ''] of text.matchAll(/(?:from|import)"\.\/([\w-]+\.js)"/g)) load(next)
+  }
+  load('up.js')
+  const chars = [...loaded.values()].reduce((sum, length) => sum + length, 0)
+  expect(loaded.size).toBeGreaterThan(5)
+  // With a gateway it was 1,300,000.
+  expect(chars).toBeLessThan(400_000)
+})

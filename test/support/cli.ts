@@ -1,6 +1,6 @@
 // cli.ts: runs the built command as a user would, in a folder and a home of its own.
 import { type ChildProcess, execFile, execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -122,7 +122,25 @@ export function makePlace(): Place {
           env: { PATH: process.env['PATH'] ?? '', HOME: home },
           stdio: 'ignore',
         })
+      endStarting(home)
       rmSync(top, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
     },
+  }
+}
+
+/** A command that was killed while it started a board leaves a process that listens only later, in a folder that it makes anew. */
+function endStarting(home: string): void {
+  if (!existsSync(join(home, '.plugboard/state/resident')) || !existsSync('/proc/self/environ')) return
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const read = (file: string) => {
+      try {
+        return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0')
+      } catch {
+        // It ended, or is not ours.
+        return []
+      }
+    }
+    if (read('cmdline').includes('--foreground') && read('environ').includes(`HOME=${home}`))
+      process.kill(Number(pid), 'SIGKILL')
   }
 }

@@ -15,7 +15,21 @@ import { type AgentKind, agentTool } from './sub-agent.ts'
 import type { AgentTool, OfferedTools, Toolbox } from './toolbox.ts'
 import type { UserPrompts } from './user-prompts.ts'
 
-/** What a run is given. */
+/**
+ * What a run is given.
+ *
+ * @example
+ * const options: RunOptions = {
+ *   board,
+ *   model,
+ *   messages: [userMessage('Hello')],
+ *   system: 'Answer in one word.',
+ *   only: ['mcp__notes__say'],
+ *   maxTurns: 5,
+ *   signal: AbortSignal.timeout(60_000),
+ * }
+ * for await (const event of runAgent(options)) if (event.type === 'text') console.log(event.text) // Hi.
+ */
 export interface RunOptions {
   readonly model: Model
   /** The conversation so far, with the user's new message at its end. */
@@ -200,7 +214,14 @@ class Run {
   }
 }
 
-/** What a summary is made of, and by which model. */
+/**
+ * What a summary is made of, and by which model.
+ *
+ * @example
+ * const options: CompactOptions = { model, messages, signal: AbortSignal.timeout(30_000) }
+ * const shorter = await compactConversation(options)
+ * console.log(shorter !== undefined) // true
+ */
 export interface CompactOptions {
   readonly model: Model
   readonly messages: readonly Message[]

@@ -4,7 +4,14 @@ import type { EmbeddingChoice } from './semantic/embedding-choice.ts'
 import type { Coverage, SemanticHit, SemanticMode } from './semantic/semantic-query.ts'
 import type { ChunkInfo } from './semantic/unindexed.ts'
 
-/** Which folder is searched, and how. */
+/**
+ * Which folder is searched, and how.
+ *
+ * @example
+ * const options: CodebaseOptions = { root: process.cwd(), index: false, protectedFolders: ['secrets'] }
+ * const server = createCodebaseServer(options)
+ * await server.close()
+ */
 export interface CodebaseOptions {
   /** The searched folder; nothing outside it is ever read. */
   readonly root: string

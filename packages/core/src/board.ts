@@ -47,7 +47,13 @@ export interface ModelCallContext extends CallContext {
   readonly decode?: (args: unknown, schema: JsonSchema) => unknown
 }
 
-/** How long to wait, and how to stop waiting. */
+/**
+ * How long to wait, and how to stop waiting.
+ *
+ * @example
+ * const patience: WaitOptions = { timeoutMs: 5000, signal: AbortSignal.timeout(60_000) }
+ * await board.ready(patience)
+ */
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined

@@ -18,7 +18,14 @@ import type { ToolOverride } from './views/tool-overrides.ts'
 import type { ToolVectors } from './views/tool-vectors.ts'
 import type { Naming } from './views/views.ts'
 
-/** How a gateway presents its board to clients. */
+/**
+ * How a gateway presents its board to clients.
+ *
+ * @example
+ * const options: GatewayOptions = { mode: 'search', names: 'server.tool', select: true, large: 'reference' }
+ * const gateway = await openGateway((wiring) => openBoard({ servers: {}, ...wiring }), options)
+ * await gateway.close()
+ */
 export interface GatewayOptions {
   /** List every tool, or three tools to search and call them; `auto` decides by what the definitions cost. */
   readonly mode?: ServeMode

@@ -53,6 +53,10 @@ export class Boards {
     return this.#pool.status()
   }
 
+  flushLogs(): Promise<void> {
+    return this.#pool.flushLogs()
+  }
+
   /** Stops the shared instances of a server; false when there is none. */
   stop(server: string): Promise<boolean> {
     return this.#pool.stop(server)

@@ -39,6 +39,8 @@ export interface SessionHost {
   /** Opens a board for the client; a text says why the client has to open its own. */
   open(params: OpenParams, behaviour: BoardBehaviour): Promise<LocalBoard | string>
   status(): Promise<StatusResult>
+  /** Writes what servers have said so far to their log files. */
+  flushLogs(): Promise<void>
   readonly questions: OpenQuestions
   readonly traffic: TrafficRecorder
   /** The address of a page that shows the board of this terminal. */
@@ -87,6 +89,9 @@ export class Session {
         return await this.#open(checked(method, open, params))
       case 'board/status':
         return await this.#host.status()
+      case 'board/flushLogs':
+        await this.#host.flushLogs()
+        return {}
       case 'board/page':
         return await this.#host.page(checked(method, page, params))
       case 'board/traffic':

@@ -10,6 +10,8 @@ export const RESIDENT_LIMITS = {
   idleMs: 10 * MINUTE,
   /** How long a command waits for a process that starts. */
   startMs: 10 * SECOND,
+  /** How often it looks whether the process listens; a look is two calls of the system. */
+  dialAgainMs: 2,
   /** How long a running process may take to answer the first message. */
   helloMs: 3 * SECOND,
   /** A verb that runs for a command longer than this is announced, so that the command goes on waiting. */

@@ -126,6 +126,7 @@ class RunningResident implements Resident {
       startedAt: this.#startedAt,
       open: (params, behaviour) => this.#open(params, behaviour),
       status: async () => this.#status(),
+      flushLogs: async () => await this.#opened?.flushLogs(),
       questions: this.#questions,
       traffic: this.#traffic,
       page: async (place) => ({ url: await (await this.#loadPages()).address(place) }),

@@ -23,7 +23,17 @@ export interface AiSdkModel {
   doStream(options: any): PromiseLike<{ readonly stream: ReadableStream<{ readonly type: string }> }>
 }
 
-/** What is known about a model of the AI SDK beyond the object. */
+/**
+ * What is known about a model of the AI SDK beyond the object.
+ *
+ * @example
+ * import { anthropic } from '@ai-sdk/anthropic'
+ * const options: AiSdkOptions = {
+ *   contextTokens: 200_000,
+ *   providerOptions: { anthropic: { thinking: { type: 'enabled', budgetTokens: 2000 } } },
+ * }
+ * console.log(fromAiSdk(anthropic('claude-sonnet-4-5'), options).contextTokens) // 200000
+ */
 export interface AiSdkOptions {
   /** How much fits into one request; the AI SDK does not know. */
   readonly contextTokens?: number

@@ -14,7 +14,13 @@ import {
   type StopReason,
 } from './model.ts'
 
-/** Which model of Anthropic, where, and by whose key. */
+/**
+ * Which model of Anthropic, where, and by whose key.
+ *
+ * @example
+ * const options: AnthropicOptions = { model: 'claude-sonnet-4-5', authToken: '…', host: systemHost() }
+ * console.log(anthropicModel(options).contextTokens) // 200000
+ */
 export interface AnthropicOptions extends ModelOptions {
   /** A bearer token instead of a key. */
   readonly authToken?: string | undefined

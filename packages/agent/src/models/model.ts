@@ -40,7 +40,13 @@ export interface Model {
   stream(request: ModelRequest, signal?: AbortSignal): AsyncIterable<ModelEvent>
 }
 
-/** Which model, where, and by whose key. */
+/**
+ * Which model, where, and by whose key.
+ *
+ * @example
+ * const options: ModelOptions = { model: 'gemini-2.5-pro', apiKey: '…', contextTokens: 500_000, host: systemHost() }
+ * console.log(geminiModel(options).contextTokens) // 500000
+ */
 export interface ModelOptions {
   readonly host: Host
   readonly model: string

@@ -13,7 +13,13 @@ import {
   type StopReason,
 } from './model.ts'
 
-/** Which model of OpenAI or of a compatible server, where, and by whose key. */
+/**
+ * Which model of OpenAI or of a compatible server, where, and by whose key.
+ *
+ * @example
+ * const options: OpenAiOptions = { model: 'qwen3', baseUrl: 'http://127.0.0.1:11434/v1', host: systemHost() }
+ * console.log(openAiModel(options).id) // qwen3
+ */
 export interface OpenAiOptions extends ModelOptions {
   /** With its `/v1`. */
   readonly baseUrl?: string | undefined

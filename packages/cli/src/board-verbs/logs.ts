@@ -6,6 +6,8 @@ import { InvalidInput } from '@plugboard/core/errors'
 import { visible } from '@plugboard/core/text/escape-controls'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, jsonLine } from '../output.ts'
+import { flushResidentLogs } from '../resident/control.ts'
+import { usesResident } from '../resident/find-or-start.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
 import { neverBlock, readByReader, write } from '../streams.ts'
 
@@ -16,6 +18,7 @@ export async function run(invocation: Invocation): Promise<number> {
   findResolution(configuration, name)
   const stateDir = stateFolder(host)
   const limit = countOption(invocation)
+  if (usesResident(invocation)) await flushResidentLogs(host)
   const lines = (await readLog(stateDir, name)).slice(-limit)
   const print = (line: LogLine) =>
     write(1, output.json ? jsonLine(line) : `${asText(line, output.color.dim)}\n`)

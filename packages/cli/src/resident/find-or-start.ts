@@ -1,5 +1,5 @@
 // find-or-start.ts: whether a command uses the resident process, and how it starts one when none runs.
-import type { openRemote } from '@plugboard/resident/client'
+import type { openRemote } from '@plugboard/resident/open-remote'
 import type { Invocation } from '../context.ts'
 import { mayUseResident } from './use-resident.ts'
 

@@ -1,7 +1,7 @@
 // open-board.ts: the board of the resident process for a verb, or undefined when the verb has to open its own. A process
 // that cannot be used is never an error: the command works without it.
 import type { Board, BoardBehaviour } from '@plugboard/core'
-import { openRemote } from '@plugboard/resident/client'
+import { openRemote } from '@plugboard/resident/open-remote'
 import { type Invocation, switchedOn } from '../context.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
 import { starterFor, usesResident } from './find-or-start.ts'

@@ -3,8 +3,8 @@ import type { Host } from '@plugboard/core/host'
 import { startAndDial } from '@plugboard/resident/start'
 import { placeOf, VERSION } from './process.ts'
 
-/** Less memory rather than more speed: it waits most of the time, and every user has one. */
-export const NODE_FLAGS = ['--max-semi-space-size=2', '--optimize-for-size'] as const
+/** Every user has one, and it waits most of the time: little room for young objects. V8 still optimises what runs often. */
+export const NODE_FLAGS = ['--max-semi-space-size=1'] as const
 
 type Hooks = Parameters<typeof startAndDial>[1]
 

@@ -17,7 +17,7 @@ import {
   tokenUserKey,
   UserDirectory,
 } from '@plugboard/gateway'
-import type { AdminPage } from '@plugboard/resident'
+import type { AdminPage } from '@plugboard/resident/admin-page'
 import type { Invocation } from '../context.ts'
 import { pageFiles } from '../resident/page-files.ts'
 import { type GatewayFile, tokensFile } from './gateway-file.ts'
@@ -103,7 +103,7 @@ async function pageFor(
   const files = pageFiles()
   if (files === undefined)
     throw new InvalidInput('The files of the page are missing.', { hint: 'Run `npm run build`.' })
-  const { AdminPage } = await import('@plugboard/resident')
+  const { AdminPage } = await import('@plugboard/resident/admin-page')
   return (url: string) => {
     const page = new AdminPage({ files, url, token, run: (method, words) => actions.run(method, words) })
     opened(page)

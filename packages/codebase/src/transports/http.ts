@@ -13,6 +13,14 @@ import { PlainEndpoint } from './plain-json-rpc.ts'
 /**
  * The user who started the server may call from this machine without a token where the system tells who calls (Linux, over
  * loopback). Every other caller needs one of `tokens`, unless `auth` is false.
+ *
+ * @example
+ * const options: HttpOptions = { port: 0 }
+ * const server = createCodebaseServer({ root: process.cwd(), index: false })
+ * const { url, close } = await server.serveHttp(options)
+ * console.log(url.startsWith('http://127.0.0.1:')) // true
+ * await close()
+ * await server.close()
  */
 export interface HttpOptions extends AccessOptions, HttpGuardOptions {
   /** 0 picks a free port. */

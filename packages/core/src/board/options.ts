@@ -29,7 +29,18 @@ export interface ProtocolMessage {
   readonly message: unknown
 }
 
-/** What `openBoard` takes: where the servers come from, and how the board behaves. */
+/**
+ * What `openBoard` takes: where the servers come from, and how the board behaves.
+ *
+ * @example
+ * const options: BoardOptions = {
+ *   servers: { memory: { command: 'mcp-server-memory' } }, // or `cwd` for those of the files
+ *   rules: { allow: ['memory.read_graph'], deny: ['memory.delete_*'] },
+ *   ask: async ({ request }) => (request.tool === 'create_entities' ? 'once' : 'no'),
+ * }
+ * await using own = await openBoard(options)
+ * console.log(own.servers().map(({ name }) => name)) // [ 'memory' ]
+ */
 export type BoardOptions = BoardBehaviour & (FromFiles | FromConfiguration | FromProgram)
 
 /** The servers of the files found from a folder. */

@@ -104,7 +104,17 @@ export type RemoteEntry = HttpEntry | SseEntry | WsEntry | ProxyEntry
 /** An entry of a configuration, checked and complete. */
 export type ServerEntry = StdioEntry | RemoteEntry | IdeEntry | SdkEntry
 
-/** A server as a program writes it: as in a settings file. What may be left out there may be left out here. */
+/**
+ * A server as a program writes it: as in a settings file. What may be left out there may be left out here.
+ *
+ * @example
+ * const servers: Record<string, ServerInput> = {
+ *   memory: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'], env: { DEBUG: '1' } },
+ *   docs: { url: 'https://example.com/mcp', headers: { Authorization: 'Bearer …' }, disabled: true },
+ * }
+ * await using own = await openBoard({ servers })
+ * console.log(own.servers().map(({ name, type }) => `${name} ${type}`)) // [ 'memory stdio', 'docs http' ]
+ */
 export type ServerInput = CommandInput | RemoteInput
 
 /** A server that is started as a process, as a program writes it. */

@@ -131,6 +131,12 @@ export class ConnectionPool {
     return [...shared, ...own]
   }
 
+  /** Writes to the log files what servers have said so far, for a reader in another process. */
+  async flushLogs(): Promise<void> {
+    const shared = [...this.#servers.values()].flat().map(({ connection }) => connection)
+    await Promise.all([...shared, ...this.#own.keys()].map(({ log }) => log.flush()))
+  }
+
   /** Stops every shared instance of a server; the next request starts another. False when there was none. */
   async stop(server: string): Promise<boolean> {
     const running = [...this.#servers.values()]

@@ -18,7 +18,16 @@ import { Endpoint } from './endpoint.ts'
 import { metricsText } from './probes.ts'
 import type { SessionInfo } from './sessions.ts'
 
-/** Where a gateway listens, and for whom. */
+/**
+ * Where a gateway listens, and for whom.
+ *
+ * @example
+ * const options: HttpOptions = { port: 0, grants: [], allowedHosts: ['board.internal'] }
+ * const gateway = await openGateway((wiring) => openBoard({ servers: {}, ...wiring }))
+ * const { close } = await serveHttp(gateway, options)
+ * await close()
+ * await gateway.close()
+ */
 export interface HttpOptions {
   /** 0, or left out, picks a free port. */
   readonly port?: number

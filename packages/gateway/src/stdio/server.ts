@@ -12,7 +12,18 @@ import type { Gateway } from '../gateway.ts'
 import { errorReply, type Id, isModern, type Reply, type Request, RPC, written } from '../json-rpc.ts'
 import { parseMessage } from '../parse-message.ts'
 
-/** The streams to use instead of those of this process. */
+/**
+ * The streams to use instead of those of this process.
+ *
+ * @example
+ * import { PassThrough } from 'node:stream'
+ * const streams = { input: new PassThrough(), output: new PassThrough() } satisfies StdioOptions
+ * const gateway = await openGateway((wiring) => openBoard({ servers: {}, ...wiring }))
+ * const { closed } = serveStdio(gateway, streams)
+ * streams.input.end()
+ * await closed
+ * await gateway.close()
+ */
 export interface StdioOptions {
   readonly input?: Readable
   readonly output?: Writable

@@ -13,7 +13,17 @@ export interface TextEmbedder {
   close(): Promise<void>
 }
 
-/** Which model makes the vectors, and where they are kept. */
+/**
+ * Which model makes the vectors, and where they are kept.
+ *
+ * @example
+ * const embed = async (text: string) => new Float32Array([Math.min(1, text.length)])
+ * const options: ToolVectorsOptions = {
+ *   embedder: { id: 'length', dimensions: 1, embed, close: async () => {} },
+ *   failed: (error) => console.error(error),
+ * }
+ * await new ToolVectors(options).close()
+ */
 export interface ToolVectorsOptions {
   readonly embedder: TextEmbedder
   /** Where vectors are kept; without it in memory alone. */

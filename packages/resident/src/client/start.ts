@@ -97,6 +97,6 @@ async function dialUntil(
         kind: 'unusable',
         why: `it did not start within ${RESIDENT_LIMITS.startMs} ms; ${place.log} may say why`,
       }
-    await new Promise((done) => setTimeout(done, 10))
+    await new Promise((done) => setTimeout(done, RESIDENT_LIMITS.dialAgainMs))
   }
 }
