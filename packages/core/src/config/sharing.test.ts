@@ -35,6 +35,13 @@ describe('the default', () => {
   it('is one per session for servers that keep state for a conversation', () => {
     expect(share(stdio({ args: ['@playwright/mcp@latest'] }))).toBe('session')
     expect(share(stdio({ args: ['-y', 'chrome-devtools-mcp'] }))).toBe('session')
+    expect(share(stdio({ args: ['/opt/browser-mcp/dist/index.js'] }))).toBe('session')
+    expect(share(stdio({ args: ['/x/node_modules/@playwright/mcp/lib/a/b/cli.js'] }))).toBe('session')
+  })
+
+  it('goes by the program, not by the folders above it', () => {
+    expect(share(stdio({ args: ['/work/terminal/notes/dist/bin/server.js'] }))).toBe('user')
+    expect(share(stdio({ args: ['/browser/node_modules/@scope/notes/cli.js'] }))).toBe('user')
   })
 })
 

@@ -33,13 +33,22 @@ export function sharingOf(
       ? { share: 'project', why: 'its headersHelper runs in the project folder' }
       : { share: 'user', why: 'it is a remote server' }
   }
-  const stateful = [entry.command, ...entry.args].find((word) => STATEFUL.test(word))
+  const stateful = [entry.command, ...entry.args].find((word) => STATEFUL.test(programPart(word, root)))
   if (stateful !== undefined)
     return { share: 'session', why: `"${stateful.slice(0, 60)}" keeps state for one conversation` }
   if (entry.cwd === undefined || isWithin(entry.cwd, root))
     return { share: 'project', why: 'it starts in the project folder' }
   if (namesFolder(entry, root)) return { share: 'project', why: 'its entry names the project folder' }
   return { share: 'user', why: 'it neither starts in the project folder nor names it' }
+}
+
+/** The part of a path that names a program: its package, or the file and the two folders around it. Other folders say nothing of it. */
+function programPart(word: string, root: string): string {
+  if (!isAbsolute(word)) return word
+  const [, installed] = /.*\/node_modules\/(.+)/s.exec(word) ?? []
+  if (installed !== undefined) return installed
+  const own = isWithin(word, root) ? word.slice(root.length) : word
+  return own.split(sep).slice(-3).join(sep)
 }
 
 function namesFolder({ command, args, env }: StdioEntry, root: string): boolean {
