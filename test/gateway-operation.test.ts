@@ -231,6 +231,9 @@ describe('the administration', () => {
     ])
       expect((await command(...words)).code).toBe(2)
     expect((await served.place.run('gateway', 'servers')).stderr).toContain('--gateway')
+    served.place.write('closed.json', { publicUrl: 'https://mcp.example.com' })
+    const closed = await served.place.run('gateway', 'servers', '--gateway', 'closed.json')
+    expect([closed.code, closed.stderr]).toEqual([2, expect.stringContaining('"admin": {"port": 7338}')])
   }, 30_000)
 })
 
@@ -266,6 +269,20 @@ describe('one server', () => {
     expect(text).toContain('plugboard_circuit_state{server="one"} 0')
     expect(text).toContain('plugboard_server_calls{server="one"} 0')
   })
+})
+
+describe('tokens and limits', () => {
+  it('are shown by the command, without secrets', async () => {
+    const text = async (topic: string) =>
+      (await served.place.run('gateway', topic, '--gateway', 'gateway.json')).stdout
+    const listed = await text('tokens')
+    expect(listed).toMatch(/^bob +slow +no end +/m)
+    for (const token of tokens.values()) expect(listed).not.toContain(token)
+    const limits = await text('limits')
+    expect(limits).toMatch(/^every user +600 per minute; 100 at once$/m)
+    expect(limits).toMatch(/^role slow +1 per minute; 2 at once$/m)
+    expect(limits).toMatch(/^tools one\.read +3 per day$/m)
+  }, 30_000)
 })
 
 describe('the audit log', () => {
