@@ -184,6 +184,8 @@ describe('the way to the identity provider', () => {
     expect(refused.headers.get('www-authenticate')).toBe(
       `Bearer realm="plugboard", scope="mcp", resource_metadata="${metadataUrl}"`,
     )
+    // And what an operator pastes into clients is that address, without a token.
+    expect(gateway.stderr()).toContain('board https://mcp.example.com/mcp\n')
     for (const path of ['', '/mcp']) {
       const address = new URL(`/.well-known/oauth-protected-resource${path}`, gateway.url)
       const metadata = await (await fetch(address, { headers: spoofed })).json()

@@ -371,7 +371,7 @@ export const VERBS: readonly VerbSpec[] = [
       ['check FILE', 'explain a gateway.json, or say what is wrong with it'],
       ['schema', 'print the JSON Schema of gateway.json'],
       [
-        'servers, sessions, users, logins, replicas, audit, metrics',
+        'servers, sessions, users, tokens, limits, logins, replicas, audit, metrics',
         'ask the running gateway; with ACTION NAME, change one of them',
       ],
     ],

@@ -1,4 +1,4 @@
-// gateway-admin.ts: `plugboard gateway servers|sessions|users|logins|replicas|metrics`: asks the administration of a running gateway.
+// gateway-admin.ts: `plugboard gateway servers|sessions|users|tokens|limits|logins|replicas|audit|metrics`: asks the administration of a running gateway.
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { EXIT, table } from '../output.ts'
@@ -62,6 +62,25 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
       ...revoked.map((one: Answer) => [one.name, 'revoked', new Date(one.at).toISOString()]),
     ],
   },
+  tokens: {
+    actions: {},
+    rows: ({ tokens }) =>
+      tokens.map((one: Answer) => [
+        one.name,
+        one.role ?? '-',
+        one.expires === undefined ? 'no end' : `until ${new Date(one.expires).toISOString()}`,
+        one.lastUsed === undefined ? 'never used' : `last used ${new Date(one.lastUsed).toISOString()}`,
+      ]),
+  },
+  limits: {
+    actions: {},
+    rows: ({ calls: { user, roles = {}, tools = {} }, running }) => [
+      ...(user ? [['every user', limitText(user)]] : []),
+      ...Object.entries(roles).map(([role, limit]) => [`role ${role}`, limitText(limit)]),
+      ...Object.entries(tools).map(([pattern, limit]) => [`tools ${pattern}`, limitText(limit)]),
+      ...running.map((one: Answer) => [`running for ${one.of.slice(0, 12)}`, `${one.calls} calls`]),
+    ],
+  },
   logins: {
     actions: { revoke: ['DELETE'] },
     details: true,
@@ -116,9 +135,13 @@ export async function administer(invocation: Invocation): Promise<number> {
   const { output, positionals } = invocation
   const [what = '', action, name, ...rest] = positionals
   const gateway = gatewayOption(invocation)
-  if (!gateway?.config.admin)
+  if (!gateway)
     throw new InvalidInput('Which gateway is meant is missing.', {
       hint: 'Add `--gateway gateway.json`, the file with "admin": {"port": …} that it runs with.',
+    })
+  if (!gateway.config.admin)
+    throw new InvalidInput(`${gateway.file} opens no port for the administration.`, {
+      hint: 'Write "admin": {"port": 7338} into it and start the gateway again.',
     })
   const { port, host = '127.0.0.1' } = gateway.config.admin
   const token = await adminToken(invocation, gateway, 'refuse')
@@ -144,6 +167,17 @@ export async function administer(invocation: Invocation): Promise<number> {
   if (!response.ok) throw new InvalidInput(String(answer.error))
   output.result(answer, () => (known ? `Done: ${action} ${name}.` : table(topic.rows(answer))))
   return EXIT.done
+}
+
+function limitText(limit: Answer): string {
+  const parts = Object.entries({
+    'at a time': limit.concurrent,
+    'per minute': limit.perMinute,
+    'at once': limit.burst,
+    'per day': limit.perDay,
+  })
+  const told = parts.flatMap(([what, count]) => (count === undefined ? [] : [`${count} ${what}`]))
+  return told.join('; ') || 'no limit'
 }
 
 function usageFault(

@@ -20,7 +20,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (topic === 'metrics' || Object.hasOwn(TOPICS, topic)) return await administer(invocation)
   const [what = ''] = words(
     invocation,
-    ['check|schema|servers|sessions|users|logins|replicas|audit|metrics', 'FILE'],
+    ['check|schema|servers|sessions|users|tokens|limits|logins|replicas|audit|metrics', 'FILE'],
     1,
   )
   if (what === 'check') return await check(invocation)
@@ -30,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return EXIT.done
   }
   throw new InvalidInput(`There is no "gateway ${what}".`, {
-    hint: '`plugboard gateway check FILE` explains a gateway.json, `plugboard gateway schema` prints its JSON Schema; `servers`, `sessions`, `users`, `logins`, `replicas`, `audit` and `metrics` ask a running gateway.',
+    hint: '`plugboard gateway check FILE` explains a gateway.json, `plugboard gateway schema` prints its JSON Schema; `servers`, `sessions`, `users`, `tokens`, `limits`, `logins`, `replicas`, `audit` and `metrics` ask a running gateway.',
   })
 }
 

@@ -19,6 +19,7 @@ import {
   type GatewayOptions,
   openGateway,
   readExposure,
+  resourceOf,
   serveHttp,
   serveStdio,
   startOtlpExport,
@@ -333,9 +334,14 @@ async function overHttp(
 }
 
 /** On stderr: how clients use the endpoint. */
-function tellClients({ output }: Invocation, url: string, { token, users, tokenFile, login }: Http): void {
+function tellClients({ output }: Invocation, local: string, http: Http): void {
   if (output.json) return
-  const needsToken = !login && (users !== undefined || tokenFile !== undefined)
+  const { token, users, tokenFile, login } = http
+  const { publicUrl, auth } = http.gateway?.config ?? {}
+  // Clients reach it by its public address, and users of an identity provider log in there.
+  const url = publicUrl === undefined ? local : resourceOf(publicUrl)
+  const logsIn = login !== undefined || (users !== undefined && (auth?.issuers ?? []).length > 0)
+  const needsToken = !logsIn && (users !== undefined || tokenFile !== undefined)
   const asked = token ?? (needsToken ? YOUR_TOKEN : undefined)
   output.note(clientEntries({ url, token: asked }))
   if (token !== undefined)
