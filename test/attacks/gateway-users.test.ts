@@ -222,11 +222,11 @@ describe('headers that a client makes up', () => {
         const other = { ...own, authorization: `Bearer ${tokenOf('eve')}` }
         expect((await ask(other)).status).toBe(404)
         // The port of the administration is behind no proxy: its token is no client's, and its paths are not there.
-      for (const path of ['/servers', '/users', '/audit', '/mcp/../servers']) {
-        expect((await ask({ ...own, authorization: 'Bearer admin-token' }, path)).status).toBe(401)
-        expect((await ask(own, path)).status).toBe(404)
-      }
-      // The challenge names the public address, whatever the headers say.
+        for (const path of ['/servers', '/users', '/audit', '/mcp/../servers']) {
+          expect((await ask({ ...own, authorization: 'Bearer admin-token' }, path)).status).toBe(401)
+          expect((await ask(own, path)).status).toBe(404)
+        }
+        // The challenge names the public address, whatever the headers say.
         const { headers } = await fetch(`http://127.0.0.1:${proxy.port}/mcp`, {
           method: 'POST',
           headers: { ...spoofed, 'x-forwarded-host': 'evil.example' },

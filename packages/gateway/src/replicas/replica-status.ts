@@ -3,6 +3,7 @@ import { VERSION } from '@plugboard/core/version'
 import { isObject } from '../json-rpc.ts'
 import type { Metrics } from '../metrics.ts'
 
+/** How one replica of a gateway does, as it tells the others with every beat. */
 export interface ReplicaStatus {
   readonly version: string
   /** Milliseconds since the epoch. */

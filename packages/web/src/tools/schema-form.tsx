@@ -155,27 +155,36 @@ function ArrayField({ schema, root, name, value, required, depth, onChange }: Re
               onChange={(next) => replace(at, next)}
             />
           </div>
-          <div className="array-actions">
-            <IconButton
-              icon="up"
-              label={`Move item ${at + 1} up`}
-              disabled={at === 0}
-              onClick={() => move(at, -1)}
-            />
-            <IconButton
-              icon="down"
-              label={`Move item ${at + 1} down`}
-              disabled={at === items.length - 1}
-              onClick={() => move(at, 1)}
-            />
-            <IconButton icon="trash" label={`Remove item ${at + 1}`} onClick={() => remove(at)} />
-          </div>
+          <ItemActions at={at} count={items.length} move={move} remove={remove} />
         </div>
       ))}
       <Button icon="plus" onClick={() => onChange([...items, firstValue(of, root, true)])}>
         Add to {titleOf(schema, name)}
       </Button>
     </fieldset>
+  )
+}
+
+interface ItemActionsProps {
+  readonly at: number
+  readonly count: number
+  readonly move: (at: number, by: number) => void
+  readonly remove: (at: number) => void
+}
+
+function ItemActions({ at, count, move, remove }: ItemActionsProps) {
+  const item = `item ${at + 1}`
+  return (
+    <div className="array-actions">
+      <IconButton icon="up" label={`Move ${item} up`} disabled={at === 0} onClick={() => move(at, -1)} />
+      <IconButton
+        icon="down"
+        label={`Move ${item} down`}
+        disabled={at === count - 1}
+        onClick={() => move(at, 1)}
+      />
+      <IconButton icon="trash" label={`Remove ${item}`} onClick={() => remove(at)} />
+    </div>
   )
 }
 
