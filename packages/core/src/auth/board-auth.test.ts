@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
 import { loginsFor } from './board-auth.ts'
+import { remote } from './fixtures/setup.ts'
+import { forgetNeedsAuth } from './needs-auth.ts'
 
 let dir: string
 beforeEach(() => {
@@ -42,4 +44,17 @@ it('fetches the secrets that a machine login names, from a file or a variable', 
 it('names the file that cannot be read, and nothing of its content', () => {
   const machines = { m: { clientId: 'a', privateKeyFile: '/nowhere/key.pem' } }
   expect(() => context({ machines })).toThrow(/private key for "m" could not be read \(ENOENT\)/)
+})
+
+it('tells which server a login was for', async () => {
+  const { context, watch } = loginsFor({ host: systemHost({ env: { HOME: dir } }), stateDir: dir })
+  const [mine, other] = [
+    remote('mine', 'https://mine.example/mcp'),
+    remote('other', 'https://other.example/mcp'),
+  ]
+  const heard: boolean[][] = []
+  const stop = await watch((same) => heard.push([mine, other].map(same)))
+  await forgetNeedsAuth(mine, context)
+  await expect.poll(() => heard).toEqual([[true, false]])
+  stop()
 })

@@ -47,6 +47,8 @@ describe('login', () => {
     expect(await needsAuth(server, setup.context)).toBeUndefined()
     expect((await ping(auth, rs.url)).status).toBe(200)
     expect(as.counts).toMatchObject({ registered: 1, logins: 1, codes: 1 })
+    // What was stored to see whether a login could be is gone.
+    expect(await setup.context.vault.get('trial')).toBeUndefined()
   })
 
   it('works by pasting the redirect where there is no browser', async () => {

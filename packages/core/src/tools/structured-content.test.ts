@@ -72,6 +72,10 @@ describe('structured content that the text says', () => {
       truncated: false,
     })
     expect(unsaid({ text: long, path: 'src/a.ts' }, long)).toEqual({ path: 'src/a.ts' })
+    // JSON beside it that says nothing of the member does not change that.
+    expect(unsaidPart({ text: long, path: 'src/a.ts' }, [long, '{"lines": 12}'])).toEqual({
+      path: 'src/a.ts',
+    })
     // A long member that lacks one value stays whole, and so does a short one.
     const more = [...rows, { file: 'src/other.ts', line: 999 }]
     expect(unsaid({ rows: more, engine: 'ripgrep' }, text)).toEqual({ rows: more, engine: 'ripgrep' })

@@ -62,14 +62,17 @@ describe('the lock of definitions', () => {
     expect(toolChanges(lock, '__proto__', [tool({ description: 'x' })])).toHaveLength(1)
   })
 
-  it.each(['{', '[]', '{"version": 2, "servers": {}}', '{"version": 1, "servers": {"s": {"t": 7}}}'])(
-    'is not taken for empty when it is broken: %s',
-    async (text) => {
-      const path = join(folder, 'broken.lock')
-      await writeFile(path, text)
-      await expect(readLock(path)).rejects.toMatchObject({ code: 'PARSE_ERROR' })
-    },
-  )
+  it.each([
+    '{',
+    '[]',
+    '{"version": 2, "servers": {}}',
+    '{"version": 1, "servers": {"s": {"t": 7}}}',
+    '{"version": 1, "servers": {"s": {"t": {"hash": "h"}, "u": {}}}}',
+  ])('is not taken for empty when it is broken: %s', async (text) => {
+    const path = join(folder, 'broken.lock')
+    await writeFile(path, text)
+    await expect(readLock(path)).rejects.toMatchObject({ code: 'PARSE_ERROR' })
+  })
 
   it('is empty when it is not there', async () => {
     expect(await readLock(join(folder, 'none'))).toEqual({ version: 1, servers: {} })
