@@ -103,7 +103,12 @@ export async function play(fault: Fault, kind: Kind, login: Login, stage: Stage)
     await peer?.close()
     process.off('unhandledRejection', stray)
     process.off('uncaughtException', stray)
-    rmSync(dir, { recursive: true, force: true })
+    try {
+      rmSync(dir, { recursive: true, force: true })
+    } catch (error) {
+      problems.push(`its folder was written after the board was closed: ${String(error)}`)
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+    }
   }
   const peakMiB = memory.stop()
   const bound = fault.peakMiB ?? 200
