@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ConfiguredServer } from '../config/types.ts'
 import { CATALOG_LIMITS, DEFINITION_LIMITS, LIST_LIMITS } from '../limits.ts'
 import { CatalogStore, isCurrent, sourceStamp } from './catalog-store.ts'
@@ -75,6 +75,23 @@ describe('a catalog', () => {
     // These say nothing about what a server lists.
     const entry = { ...server().entry, timeout: 5, permissions: { deniedTools: ['echo'] } } as const
     expect(open().recall(server({ entry }))?.tools).toHaveLength(1)
+  })
+
+  it('of a server in our own process is that of our version; other servers outlive our updates', async () => {
+    const inProcess = server({ name: 'own', entry: { type: 'sdk' } })
+    await keep()
+    await keep(inProcess)
+    const known = (store: CatalogStore) => [server(), inProcess].map((of) => store.recall(of) !== undefined)
+    expect(known(open())).toEqual([true, true])
+    vi.resetModules()
+    vi.doMock('../version.ts', () => ({ VERSION: 'the next one' }))
+    try {
+      const updated = await import('./catalog-store.ts')
+      expect(known(new updated.CatalogStore(top, { now: () => now }))).toEqual([true, false])
+    } finally {
+      vi.doUnmock('../version.ts')
+      vi.resetModules()
+    }
   })
 
   it('is not used once a file of the command line changed', async () => {

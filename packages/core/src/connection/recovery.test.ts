@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { StateSummary } from '../events.ts'
-import { counted } from '../fixtures/timers.ts'
+import { counted, retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { board, configured, fixture, folder, recorded, textOf, until } from './fixtures/kit.ts'
 import { META } from './server-info.ts'
@@ -118,6 +118,21 @@ describe('a server that failed', () => {
     expect(made.servers()[0]?.state).toBe('failed')
     install()
     await until('it is up', () => made.servers()[0]?.state === 'connected')
+  })
+
+  it('is retried by itself after longer and longer waits', async () => {
+    const waits: number[] = []
+    // In the middle of its range the jitter adds nothing.
+    const real = { ...systemHost(), random: () => 0.5 }
+    const host = retimed(real, (ms) => {
+      if (![7001, 14_002, 28_004].includes(ms)) return ms
+      waits.push(ms)
+      return 0
+    })
+    const made = await board({ servers: [late({ reconnect: { retryMs: 7001 } }).server], host })
+    await made.ready()
+    await until('three retries were planned', () => waits.length >= 3)
+    expect(waits.slice(0, 3)).toEqual([7001, 14_002, 28_004])
   })
 
   it('leaves no timer behind when its board is closed', async () => {

@@ -154,6 +154,22 @@ describe('what a shared server reports', () => {
   })
 })
 
+describe('a shared server that is up', () => {
+  it('goes on when another board wants it started, and starts again when one wants it afresh', async () => {
+    const server = scriptedServer()
+    const { board } = setUp(server)
+    const first = board()
+    await first.connection.settled()
+    const second = board()
+    second.connection.wake()
+    await second.connection.request('ping')
+    expect(server.starts).toBe(1)
+    second.connection.wake(true)
+    await second.connection.request('ping')
+    expect(server.starts).toBe(2)
+  })
+})
+
 describe('a shared server that is not used', () => {
   it('rests after a while, ends when the last board left, and is started again on need', async () => {
     const server = scriptedServer()

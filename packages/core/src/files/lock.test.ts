@@ -137,6 +137,23 @@ describe('a holder that lives', () => {
     expect((await holder.done).code).toBe(0)
   })
 
+  it('and lets go while a process waits, is followed without breaking anything', async () => {
+    writeFileSync(lockFile(), ownerOf(process.pid))
+    // What breaking a lock would remove.
+    writeFileSync(`${lockFile()}.break`, '')
+    utimesSync(`${lockFile()}.break`, old(), old())
+    const options = {
+      waitMs: 5000,
+      // Read after the lock was found taken, and before the waiting process looks whose it is.
+      get staleMs() {
+        rmSync(lockFile(), { force: true })
+        return 10_000
+      },
+    }
+    expect(await withFileLock(path, options, async () => 1)).toBe(1)
+    expect(existsSync(`${lockFile()}.break`)).toBe(true)
+  })
+
   it('is left alone by a process that stops waiting', async () => {
     writeFileSync(lockFile(), ownerOf(process.pid))
     const stop = new AbortController()

@@ -49,6 +49,17 @@ describe('a stdio server', () => {
     expect('stderr' in stdio).toBe(true)
   })
 
+  it('is started once, and not again after it is closed', async () => {
+    const { request, stdio } = await started()
+    const again = { code: 'INIT_ERROR', stage: 'transport', message: 'This transport was started before.' }
+    const { pid } = stdio
+    await expect(stdio.start()).rejects.toMatchObject(again)
+    expect(await request('pid')).toMatchObject({ pid })
+    await stdio.close()
+    await expect(stdio.start()).rejects.toMatchObject(again)
+    expect(stdio.pid).toBe(pid)
+  })
+
   it('sees an allow-list of our environment and its own, unless the entry asks for everything', async () => {
     const host = systemHost({
       env: { ...process.env, PATH: process.env['PATH'], SECRET_TOKEN: 's', LC_ALL: 'C' },

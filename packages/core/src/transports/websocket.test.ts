@@ -7,7 +7,7 @@ import type { WsEntry } from '../config/entry.ts'
 import { IoError } from '../errors.ts'
 import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
-import { CONNECT_LIMITS } from '../limits.ts'
+import { CONNECT_LIMITS, WEBSOCKET_LIMITS } from '../limits.ts'
 import { testContext, until, wire, within } from './fixtures/support.ts'
 import { openTransport, type TransportContext } from './open.ts'
 import { httpStatus, isTerminalError } from './transport-errors.ts'
@@ -186,6 +186,19 @@ describe('a WebSocket server', () => {
     await within(closed, 'closed')
     expect(errors[0]?.message).toContain('1006')
     expect(isTerminalError(errors[0])).toBe(true)
+    expect(closes()).toBe(1)
+  })
+
+  it('that announces a message past the limit is lost, and the error says that it is too large', async () => {
+    // A text frame with a length of 64 bits, and nothing of its content.
+    const header = Buffer.alloc(10)
+    header.writeUInt16BE(0x817f)
+    header.writeBigUInt64BE(BigInt(WEBSOCKET_LIMITS.frameBytes + 1), 2)
+    const { url } = await served((socket, raw) => socket.on('message', () => raw.write(header)))
+    const { transport, closed, errors, closes } = await opened(url)
+    await transport.send({ jsonrpc: '2.0', id: 1, method: 'big' })
+    await within(closed, 'closed')
+    expect(errors).toMatchObject([{ code: 'ANSWER_TOO_LARGE', server: 'fixture' }])
     expect(closes()).toBe(1)
   })
 
