@@ -3,25 +3,29 @@
 import { Redis } from 'ioredis'
 import { afterEach, expect, it, vi } from 'vitest'
 import { startRedis } from '../../../../test/support/redis.ts'
-import { onEnd, until } from '../fixtures/kit.ts'
+import { until } from '../fixtures/kit.ts'
 import { RedisStore } from './redis-store.ts'
 import { StoreUnavailable } from './store.ts'
 
 const PING_MS = 2000
 const COMMAND_MS = 1000
 
-afterEach(() => void vi.useRealTimers())
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  vi.useRealTimers()
+  for (const end of ends.splice(0).reverse()) await end()
+})
 
 async function opened() {
   const server = await startRedis()
-  onEnd(() => server.stop())
+  ends.push(() => server.stop())
   const store = await RedisStore.open(server.url)
-  onEnd(() => store.close())
+  ends.push(() => store.close())
   const changes: boolean[] = []
   store.onChange((isUp) => changes.push(isUp))
   /** Another program on the same Redis. */
   const admin = new Redis(server.url).on('error', () => undefined)
-  onEnd(() => admin.disconnect())
+  ends.push(() => admin.disconnect())
   return { server, store, changes, admin }
 }
 
