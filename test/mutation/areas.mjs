@@ -531,4 +531,17 @@ export const EQUIVALENTS = [
     before: "if (kind === 'stdio') return undefined",
     reason: 'every client can start a command',
   },
+  {
+    file: 'packages/gateway/src/forward.ts',
+    kind: 'dropped guard',
+    before: 'if (!gateway.rewritesUris) return result',
+    reason: 'withPublicUris passes the same result on',
+  },
+  {
+    file: 'packages/gateway/src/server-span.ts',
+    kind: 'dropped guard',
+    before:
+      'if (provider instanceof ProxyTracerProvider && !provider.getDelegateTracer(SCOPE)) return undefined',
+    reason: 'the span that is started without an SDK is not recorded, which is found next',
+  },
 ]

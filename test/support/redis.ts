@@ -14,6 +14,9 @@ export interface RedisServer {
   start(): Promise<void>
   /** SIGKILL: clients see a broken connection. */
   stop(): Promise<void>
+  /** SIGSTOP: its connections stay open, and it answers nothing until it goes on. */
+  pause(): void
+  goOn(): void
 }
 
 export async function startRedis(): Promise<RedisServer> {
@@ -53,6 +56,8 @@ export async function startRedis(): Promise<RedisServer> {
       await ended
       rmSync(folder, { recursive: true, force: true })
     },
+    pause: () => void child?.kill('SIGSTOP'),
+    goOn: () => void child?.kill('SIGCONT'),
   }
   await server.start()
   return server

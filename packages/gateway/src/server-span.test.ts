@@ -1,5 +1,12 @@
 // One trace leads from the client through the gateway to the server, with the OpenTelemetry SDK as users install it today.
-import { context, propagation, SpanKind, trace } from '@opentelemetry/api'
+import {
+  context,
+  ProxyTracerProvider,
+  propagation,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import {
@@ -10,7 +17,8 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { afterEach, describe, expect, it } from 'vitest'
 import { bare, connect, firstText, makeGateway, serve } from './fixtures/kit.ts'
-import { withTraceHeaders } from './server-span.ts'
+import type { Json } from './json-rpc.ts'
+import { startServerSpan, withTraceHeaders } from './server-span.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`
@@ -91,10 +99,79 @@ describe.each(['legacy', 'modern'] as const)('a call of a %s client', (era) => {
   })
 })
 
-it('takes nothing from headers that name no trace', () => {
+it('takes nothing from headers that name no trace, or when the call names its own', () => {
   const params = { name: 'x' }
   expect(withTraceHeaders(params, { tracestate: 'a=b' })).toBe(params)
-  expect(withTraceHeaders({ _meta: { traceparent: PARENT } }, { traceparent: OTHER })).toEqual({
-    _meta: { traceparent: PARENT },
+  expect(withTraceHeaders(params, { traceparent: [PARENT, OTHER] })).toBe(params)
+  const own = { _meta: { traceparent: PARENT } }
+  expect(withTraceHeaders(own, { traceparent: OTHER, tracestate: 'a=b' })).toEqual(own)
+})
+
+it('takes from the headers only the fields of a trace that are one text, and keeps what the call says itself', () => {
+  const headers = { traceparent: PARENT, tracestate: ['a=b', 'c=d'], baggage: 'user=eve', authorization: 'x' }
+  expect(withTraceHeaders({ name: 'x', _meta: { baggage: 'user=ada' } }, headers)).toEqual({
+    name: 'x',
+    _meta: { traceparent: PARENT, baggage: 'user=ada' },
+  })
+})
+
+describe('the span of a request', () => {
+  /** The one span of a request that ends as `work` does. */
+  async function spanOf(method: string, params: Json, work: () => Promise<Json> = async () => ({})) {
+    const exporter = register(true)
+    await startServerSpan(method, params)
+      ?.run(params, work)
+      .catch(() => undefined)
+    const spans = exporter.getFinishedSpans()
+    expect(spans).toHaveLength(1)
+    return spans[0] as ReadableSpan
+  }
+
+  it.each([
+    [
+      'tools/call',
+      { name: 'say' },
+      'tools/call say',
+      { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'say' },
+    ],
+    ['tools/call', {}, 'tools/call', { 'gen_ai.operation.name': 'execute_tool' }],
+    ['tools/call', { name: 5 }, 'tools/call', { 'gen_ai.operation.name': 'execute_tool' }],
+    ['tools/list', {}, 'tools/list', {}],
+    ['prompts/get', { name: 'hi' }, 'prompts/get', {}],
+  ])('%s of %j is named %s and says of a tool: %j', async (method, params, name, ofTool) => {
+    const span = await spanOf(method, params)
+    expect([span.name, span.kind]).toEqual([name, SpanKind.SERVER])
+    expect(span.attributes).toEqual({ 'mcp.method.name': method, ...ofTool })
+  })
+
+  const failing = (error: unknown) => () => Promise.reject(error)
+  it.each([
+    ['a result', async () => ({ content: [] }), undefined],
+    ['a result that says it is no error', async () => ({ isError: false }), undefined],
+    ['an error of the tool', async () => ({ isError: true }), 'tool_error'],
+    ['an error with a number', failing(Object.assign(new Error('no'), { code: -32602 })), '-32602'],
+    ['an error with a word', failing(Object.assign(new Error('no'), { code: 'ETIMEDOUT' })), 'ETIMEDOUT'],
+    ['an error with another code', failing(Object.assign(new Error('no'), { code: {} })), '_OTHER'],
+    ['an error without a code', failing(new Error('no')), '_OTHER'],
+    ['what is no error', failing({ code: 5 }), '_OTHER'],
+  ])('that ends with %s', async (_, work, type) => {
+    const span = await spanOf('tools/call', { name: 'say' }, work)
+    expect(span.attributes['error.type']).toBe(type)
+    expect(span.status.code).toBe(type === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR)
+  })
+
+  it('passes the result and the error on', async () => {
+    register(true)
+    const run = (work: () => Promise<Json>) => startServerSpan('tools/call', {})?.run({}, work)
+    const [result, error] = [{ content: [] }, new Error('no')]
+    expect(await run(async () => result)).toBe(result)
+    await expect(run(failing(error))).rejects.toBe(error)
+  })
+
+  it('is not there when no SDK records it', () => {
+    expect(startServerSpan('tools/call', { name: 'say' })).toBeUndefined()
+    // An SDK that was switched off registers a provider whose spans are empty.
+    trace.setGlobalTracerProvider(new ProxyTracerProvider())
+    expect(startServerSpan('tools/call', { name: 'say' })).toBeUndefined()
   })
 })
