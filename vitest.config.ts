@@ -48,6 +48,7 @@ const base = defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     pool: 'forks',
+    setupFiles: [source('./test/support/test-setup.ts')],
   },
 })
 const globalSetup = ['./test/support/global-setup.ts']
