@@ -1,6 +1,5 @@
 // session-ids.ts: sealed session ids: what a legacy session is, bound to its owner, so that a session that is no longer in
 // memory can be rebuilt from its id. sessions.ts and sse-sessions.ts own the sessions.
-import { randomBytes } from 'node:crypto'
 import type { AuthorizedClient } from '../access/access.ts'
 import type { Handshake } from '../eras/legacy.ts'
 import type { Gateway } from '../gateway.ts'
@@ -12,6 +11,7 @@ import {
   type Json,
   readCapabilities,
 } from '../json-rpc.ts'
+import { randomId } from '../sealing/random-id.ts'
 
 /** What a session id holds. */
 export interface SessionClaims {
@@ -36,7 +36,7 @@ export function sealSessionId(
   client?: Json,
 ): SessionClaims & { readonly id: string } {
   const now = Date.now()
-  const sid = randomBytes(16).toString('base64url')
+  const sid = randomId(16)
   const id = gateway.keys.seal(purpose, {
     sid,
     owner: shortOwner(owner),

@@ -5,6 +5,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { InvalidInput } from '@plugboard/core/errors'
 import { readTextFile, withFileLock, writeFileAtomic } from '@plugboard/core/files'
 import { isObject } from '../json-rpc.ts'
+import { randomId } from '../sealing/random-id.ts'
 
 /** A token as its file keeps it: a digest, never the token. */
 export interface NamedToken {
@@ -89,7 +90,7 @@ export async function addNamedToken(
     })
   const token = `pb_${randomBytes(32).toString('base64url')}`
   const entry: NamedToken = {
-    id: randomBytes(9).toString('base64url'),
+    id: randomId(9),
     name,
     sha256: createHash('sha256').update(token).digest('hex'),
     ...(role !== undefined && { role }),

@@ -1,10 +1,10 @@
 // client-task.ts: one task of a client: a call that goes on here while its client polls, whatever the server makes of it. Both
 // eras see the same task in their own words. Which tasks there are, and for how long, is task-store.ts.
-import { randomBytes } from 'node:crypto'
 import type { TaskState, TaskStatus } from '@plugboard/core'
 import type { Client } from '../client-request.ts'
 import { wireError } from '../errors.ts'
 import { isObject, type Json, META, metaOf } from '../json-rpc.ts'
+import { randomId } from '../sealing/random-id.ts'
 
 /** The call behind a task. */
 export interface TaskWork {
@@ -38,7 +38,7 @@ export class ClientTask {
   constructor(work: TaskWork, ttlMs: number, replica?: string) {
     this.work = work
     this.ttlMs = ttlMs
-    const name = randomBytes(18).toString('base64url')
+    const name = randomId(18)
     this.id = replica === undefined ? name : `${replica}.${name}`
   }
 
