@@ -75,7 +75,7 @@ describe.each([
   ['call off.echo'],
   ['call theirs.echo'],
   ['call ghost.echo --json'],
-  ['call raw.slow ms=5000 --timeout 300'],
+  ['call raw.slow ms=20000 --timeout 3000'],
   ['call ev.get-annotated-message messageType=error'],
   ['call ev.get-tiny-image --json'],
   ['resources ev --json'],
