@@ -95,6 +95,10 @@ export class Replicas {
     return [...this.#peers.values()]
   }
 
+  get peerCount(): number {
+    return this.#peers.size
+  }
+
   peer(id: string): Peer | undefined {
     return this.#peers.get(id)
   }
