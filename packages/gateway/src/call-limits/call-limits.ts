@@ -10,7 +10,7 @@ import { BudgetHeaders, type BudgetRule, budgetRule, type HeaderList, shownBudge
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Calls that are taken from the shared counts at a time, at most, and how long they can be used for a rate. */
-const CHUNK = 256
+const CHUNK = 1024
 const SPARE_MS = 1000
 /** Unused ones of users that left are dropped when there are more. */
 const SPARES = 10_000
