@@ -29,7 +29,7 @@ export class SpentIds implements SpentRecord {
   /** `failed` is told when the file can no longer be written, once until it can again. */
   constructor(
     file?: string,
-    now: () => number = Date.now,
+    now: () => number = () => Date.now(),
     failed: (error: unknown) => void = () => undefined,
   ) {
     this.#file = file
