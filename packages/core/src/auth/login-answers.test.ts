@@ -570,6 +570,43 @@ describe('a request', () => {
     ])
   })
 
+  it('takes a nonce as long as the limit', async () => {
+    const { newDpopKey } = await import('./dpop.ts')
+    const tokens = { accessToken: 'bound', refreshToken: 'r', type: 'dpop', obtainedAt: 0 } as const
+    await keep({ dpopKey: await newDpopKey(), tokens })
+    const one = exchange([401, { 'dpop-nonce': 'n'.repeat(512) }], 200)
+    await send(one)
+    expect(one.carried[1]?.['authorization']).toBe('DPoP bound')
+  })
+
+  it('that is refused with every login says so, frees each answer and keeps the challenge', async () => {
+    await keep()
+    const one = exchange([401, { 'www-authenticate': 'Bearer scope="more"' }])
+    await expect(send(one)).rejects.toMatchObject({
+      code: 'AUTH_REQUIRED',
+      hint: expect.stringContaining('The server refuses the stored login.'),
+    })
+    expect(one.carried.map(({ authorization }) => authorization)).toEqual([
+      'Bearer kept',
+      expect.stringMatching(/^Bearer a/),
+    ])
+    expect(one.discarded).toEqual([0, 1])
+    expect(await needsAuth(mcp(), setup.context)).toMatchObject({ scope: 'more' })
+  })
+
+  it('that the user asks for again changes no record where there is none', async () => {
+    const touched: string[] = []
+    const needs = {
+      get: () => undefined,
+      set: () => void touched.push('set'),
+      delete: () => void touched.push('delete'),
+    }
+    const auth = authFor(mcp(), { ...setup.context, needs })
+    auth?.tryAgain()
+    await auth?.send({ method: 'POST', url: url() }, exchange(200).run)
+    expect(touched).toEqual([])
+  })
+
   it('fails as it is where the failure is no lack of a login', async () => {
     await keep({
       tokens: { accessToken: 'kept', refreshToken: 'r', type: 'bearer', obtainedAt: 0, expiresAt: 1 },
