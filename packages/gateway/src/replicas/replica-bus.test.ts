@@ -10,7 +10,7 @@ import {
   replicaForEvent,
   replicaForMessage,
   replicaForSseSession,
-} from '../http/peer-routing.ts'
+} from '../http/replica-routing.ts'
 import type { Json } from '../json-rpc.ts'
 import type { NotificationHub } from '../routing/notifications.ts'
 import { freshKey, KeyRing } from '../sealing/key-ring.ts'

@@ -12,7 +12,7 @@ import { act, hasSession, signIn, signOut, tokenOfAddress } from './admin-client
 import type { ViewProps } from './admin-parts.tsx'
 import { ReplicasView } from './admin-replicas.tsx'
 import { LimitsView, ServersView } from './admin-servers.tsx'
-import { LoginsView, SessionsView, TokensView, UsersView } from './admin-views.tsx'
+import { LoginsView, SessionsView, TokensView, UsersView } from './admin-users.tsx'
 
 const VIEWS = {
   users: ['Users', 'user', UsersView],

@@ -1,4 +1,4 @@
-// peer-routing.ts: which requests another replica must answer: replies to its questions, calls that it suspended, the rest of its
+// replica-routing.ts: which requests another replica must answer: replies to its questions, calls that it suspended, the rest of its
 // answers, and messages of clients whose stream it has. All others are answered where they arrive.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AuthorizedClient } from '../access/access.ts'
