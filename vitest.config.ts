@@ -90,6 +90,7 @@ const base = defineConfig({
         replacement: source('./packages/resident/src/client/$1.ts'),
       },
       { find: /^@plugboard\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },
+      { find: /^@plugboard\/gateway\/parts$/, replacement: source('./packages/gateway/src/parts.ts') },
     ],
   },
   test: {
