@@ -218,10 +218,10 @@ export class Calls implements ToolActions {
     if (verdict.outcome === 'deny') throw refusedRead(request, verdict)
   }
 
-  /** Waits for everything that is not on disk yet. */
-  async flush(): Promise<void> {
+  /** When the servers are closed: waits for the calls that this ended, and for everything that is not on disk yet. */
+  async close(): Promise<void> {
     this.#urls.close()
-    await Promise.all([this.#audit.flush(), this.accepted.flush()])
+    await Promise.all([this.#audit.close(), this.accepted.flush()])
   }
 
   #permissionsOf(server: string): ServerPermissions {

@@ -314,7 +314,7 @@ export class LocalBoard implements Board {
   async #end(): Promise<void> {
     const { servers, calls, closers, host } = this.#parts
     await servers.close()
-    await atMost(host, CONNECT_LIMITS.closeMs, calls.flush())
+    await atMost(host, CONNECT_LIMITS.closeMs, calls.close())
     const owned = Promise.allSettled(closers.map(async (closer) => closer()))
     await atMost(host, CONNECT_LIMITS.closeMs, owned)
     await servers.flush()

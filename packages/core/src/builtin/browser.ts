@@ -10,7 +10,7 @@ import type { Host } from '../host.ts'
 import { isObject, type Json } from '../json.ts'
 import { lazyModule } from '../lazy.ts'
 import type { BuiltinContext, BuiltinInstance, BuiltinServer } from './builtin-server.ts'
-import { type Guard, guardedEnd, toolError } from './guarded-end.ts'
+import { type Guard, guardedTransport, toolError } from './guarded-transport.ts'
 import { findPackage, loadPackage, type OptionalPackage } from './optional-package.ts'
 
 export const BROWSER_PACKAGE: OptionalPackage = {
@@ -99,7 +99,7 @@ async function openBrowser(context: BuiltinContext): Promise<BuiltinInstance> {
     connect: async (end) => {
       const server = await createConnection(config, () => browsers.open())
       servers.add(server)
-      await server.connect(guardedEnd(end, GUARD))
+      await server.connect(guardedTransport(end, GUARD))
     },
     reasonToAsk: () => (attached === undefined ? undefined : `it acts in your own browser at ${attached}`),
     close: async () => {

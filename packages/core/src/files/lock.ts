@@ -7,7 +7,7 @@ import { Cancelled, IoError, Timeout } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { readTextFile } from './read.ts'
 import { isRunning } from './running.ts'
-import { uniqueName } from './unique.ts'
+import { uniqueName } from './unique-name.ts'
 
 export interface LockOptions {
   /** How long to wait for the lock before giving up. */

@@ -259,12 +259,12 @@ describe('a store that a third party writes to', () => {
       from: 'x',
       at: Date.now(),
     })
-    const real = cluster.all[1]?.gateway.replicas?.passport(gateway.replicas?.id ?? '') ?? ''
-    const status = async (passport: string, headers: Record<string, string>) =>
+    const real = cluster.all[1]?.gateway.replicas?.forwardToken(gateway.replicas?.id ?? '') ?? ''
+    const status = async (forwardToken: string, headers: Record<string, string>) =>
       (
         await fetch(handle.url, {
           method: 'POST',
-          headers: { 'plugboard-replica': passport, ...headers },
+          headers: { 'plugboard-replica': forwardToken, ...headers },
           body: '{}',
         })
       ).status
