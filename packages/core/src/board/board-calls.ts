@@ -126,15 +126,18 @@ export class Calls implements ToolActions {
   }
 
   call(tool: BoundTool, args: Args, context?: CallContext): Promise<ToolResult> {
+    const given = this.#withCaller(context)
+    const answer = tool.remembered
+      ? this.#options
+          .listed(tool, given.signal)
+          .then((current) => callTool(this.#ports, current, args, given))
+      : callTool(this.#ports, tool, args, given)
+    // Once the call is on its way.
     this.#pruning ??= pruneResults(this.#ports.resultsFolder, this.#options.host, RESULT_LIMITS.keepMs).catch(
       // A failure to remove old files is not worth a message to the user.
       () => undefined,
     )
-    const given = this.#withCaller(context)
-    if (!tool.remembered) return callTool(this.#ports, tool, args, given)
-    return this.#options
-      .listed(tool, given.signal)
-      .then((current) => callTool(this.#ports, current, args, given))
+    return answer
   }
 
   /** The result of a task that an earlier call became. */
