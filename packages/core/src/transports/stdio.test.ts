@@ -1,18 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { StdioEntry } from '../config/entry.ts'
-import { IoError } from '../errors.ts'
-import { systemHost } from '../host.ts'
+import { Cancelled, InitError, IoError } from '../errors.ts'
+import { isRunning } from '../files/running.ts'
+import { type Host, systemHost } from '../host.ts'
 import { STDIO_LIMITS } from '../limits.ts'
-import {
-  isRunning,
-  type TestContext,
-  testContext,
-  until,
-  type Wire,
-  wire,
-  within,
-} from './fixtures/support.ts'
+import { type TestContext, testContext, until, type Wire, wire, within } from './fixtures/support.ts'
 import { openTransport } from './open.ts'
 import type { StdioTransport } from './stdio.ts'
 
@@ -217,6 +210,32 @@ describe('a stdio server that goes away', () => {
 })
 
 describe('a stdio server that cannot start', () => {
+  it('is not started for a caller that has given up, and has no process', async () => {
+    const stdio = (await openTransport(
+      entryOf(),
+      testContext({ signal: AbortSignal.abort() }),
+    )) as StdioTransport
+    await expect(stdio.start()).rejects.toBeInstanceOf(Cancelled)
+    expect(stdio.pid).toBe(null)
+  })
+
+  it('for a reason of the system passes it on, and names it where it is known', async () => {
+    const known = new InitError('The start folder is not ours.', { stage: 'transport' })
+    for (const [thrown, message] of [
+      [known, 'The start folder is not ours.'],
+      [new Error('E2BIG'), '"tool" could not be started.'],
+    ] as const) {
+      const real = systemHost()
+      const spawn: Host['spawn'] = (command, ...rest) => {
+        if (command.endsWith('tool')) throw thrown
+        return real.spawn(command, ...rest)
+      }
+      const entry = { ...entryOf(), command: 'tool' }
+      const stdio = await openTransport(entry, testContext({ host: { ...real, spawn } }))
+      await expect(stdio.start()).rejects.toThrow(message)
+    }
+  })
+
   it('for want of its command names it and says what to install', async () => {
     const failed = started(entryOf('', '', { command: 'npx', args: [], env: { PATH: '/nonexistent' } }))
     await expect(failed).rejects.toMatchObject({

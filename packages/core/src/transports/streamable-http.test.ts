@@ -202,6 +202,16 @@ describe('an answer that is cut', () => {
       { host: hasty() },
     )
     expect(await failure(refusing.call())).toBeInstanceOf(IoError)
+    const gone = await connected(
+      (asked) => {
+        if (asked.method === 'GET') return json(asked, {}, 404)
+        events(asked)('id: e1\ndata:\n\n')
+        asked.response.end()
+      },
+      {},
+      { host: hasty() },
+    )
+    expect(httpStatus(await failure(gone.call()))).toBe(404)
   })
 })
 
@@ -473,6 +483,15 @@ describe('the push stream of an older server', () => {
     expect(errors).toEqual([])
   })
 
+  it('that is refused for want of a login is an error', async () => {
+    const { transport, errors } = await connected((asked) =>
+      json(asked, {}, asked.method === 'GET' ? 403 : 202),
+    )
+    await transport.send(initialized)
+    await until(() => errors.length === 1, 'reported')
+    expect(httpStatus(errors[0])).toBe(403)
+  })
+
   it('that the server does not have is no error', async () => {
     for (const status of [404, 405]) {
       const { transport, errors, server } = await connected((asked) =>
@@ -536,6 +555,23 @@ describe('the headers of an entry', () => {
 })
 
 describe('closing', () => {
+  it.each([
+    [200, undefined],
+    [405, undefined],
+    [404, 's1'],
+  ])('after a goodbye that is answered with %i has the session %s', async (status, left) => {
+    const server = await scripted((asked) => {
+      if (asked.method === 'DELETE') json(asked, {}, status)
+      else json(asked, result(asked.message.id), 200, { 'mcp-session-id': 's1' })
+    })
+    ends.push(() => server.close())
+    const transport = await openTransport({ type: 'http', url: server.url, headers: {} }, testContext())
+    await transport.start()
+    await transport.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} })
+    await transport.close()
+    expect(transport.sessionId).toBe(left)
+  })
+
   it('says goodbye to the session, for a bounded time', async () => {
     const server = await scripted((asked) => {
       // The DELETE gets no response.

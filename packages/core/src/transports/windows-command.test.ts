@@ -62,4 +62,21 @@ describe('a command on Windows', () => {
     expect(found).toEqual({ file: 'C:\\Windows\\System32\\nothing', args: ['x'], verbatim: false })
     expect(seen.every((path) => path.startsWith('C:\\'))).toBe(true)
   })
+
+  it('is found by what a bare environment lacks', () => {
+    const bare = { Path: 'C:\\Tools' }
+    const tools = (path: string) => ['C:\\Tools\\npx.CMD', 'C:\\Tools\\node.EXE'].includes(path)
+    expect(resolveWindowsCommand('node', [], bare, tools).file).toBe('C:\\Tools\\node.EXE')
+    expect(resolveWindowsCommand('npx', [], bare, tools).file).toBe('C:\\Windows\\System32\\cmd.exe')
+    expect(resolveWindowsCommand('npx', [], { ...bare, SystemRoot: 'D:\\W' }, tools).file).toBe(
+      'D:\\W\\System32\\cmd.exe',
+    )
+    expect(resolveWindowsCommand('nothing', [], { ...bare, COMSPEC: '' }, tools).file).toBe(
+      'C:\\Windows\\System32\\nothing',
+    )
+  })
+
+  it.each(['C:\\gone\\x', '..\\x', 'x/y'])('that is a path (%s) and is not there stays that path', (path) => {
+    expect(resolve(path).file).toBe(path)
+  })
 })

@@ -33,14 +33,14 @@ import type { LoginPages } from '../user-logins/login-pages.ts'
 import { loginPages } from '../user-logins/login-steps.ts'
 import { checkHeaders, eraOf, isEnvelopeFault } from './era-headers.ts'
 import { OpenResponses } from './open-responses.ts'
+import { metricsText, sendHealth, sendMetrics, sendReady, sendResourceMetadata } from './probes.ts'
 import {
   answeredBy,
   isPassedOn,
   replicaForEvent,
   replicaForMessage,
   replicaForSseSession,
-} from './peer-routing.ts'
-import { metricsText, sendHealth, sendMetrics, sendReady, sendResourceMetadata } from './probes.ts'
+} from './replica-routing.ts'
 import { isTooLongToStart, readBody } from './request-body.ts'
 import { bearerOf, headerVersion, isJson, lastEventId } from './request-headers.ts'
 import { accepts, guarded, handled, json, McpHttpResponse } from './response.ts'

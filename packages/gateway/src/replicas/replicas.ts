@@ -157,12 +157,12 @@ export class Replicas {
     this.#closing.push(work)
   }
 
-  /** A header by which the other replica knows that a request was passed on by one of us, and to it. */
-  passport(to: string): string {
+  /** A header by which the other replica knows that a request was forwarded by one of us, and to it. */
+  forwardToken(to: string): string {
     return this.#keys.seal('replica-request', { from: this.id, to, at: this.#now() })
   }
 
-  isPassport(text: unknown): boolean {
+  isForwardToken(text: unknown): boolean {
     const value = this.#keys.open('replica-request', text)
     return value?.to === this.id && this.#isFresh(value.at)
   }
