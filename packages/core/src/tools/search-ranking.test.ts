@@ -6,7 +6,7 @@ import { listAllTools } from '../../../../bench/lib/servers.mjs'
 import { describeTool } from '../text/sanitize.ts'
 import { readToolList } from './definition.ts'
 import { type SearchableTool, ToolIndex } from './search-ranking.ts'
-import { stem } from './search-terms.ts'
+import { stem } from './search-stem.ts'
 import { planLoading, tokenCosts } from './token-costs.ts'
 import { toolSearch } from './tool-search.ts'
 
