@@ -64,11 +64,8 @@ function recall() {
     return tools.some((name) => found.includes(name))
   }
   const found = labelled.map(hit)
-  const half = (rest) => found.filter((_, at) => at % 2 === rest)
   const count = (list) => percent(list.filter(Boolean).length, list.length)
   row(`search: recall@5, ${labelled.length} requests, ${searchable.length} tools`, count(found), '≥ 90 %')
-  row('search: recall@5, the half used for tuning', count(half(0)))
-  row('search: recall@5, the half held out', count(half(1)))
   const names = new NameRegistry().update(
     definitions.map(({ server, definition }) => ({ server, tool: definition.name })),
   )

@@ -1,5 +1,5 @@
-// The labelled queries, over the real tools of the servers installed here. Every second query was held out while the
-// weights were chosen; bench/ prints both halves.
+// The labelled queries, over the real tools of the servers installed here. Synonyms and weights were chosen with them; the bench asks
+// others that were held out.
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { listAllTools } from '../../../../bench/lib/servers.mjs'
