@@ -27,21 +27,11 @@ import {
   type ServerPermissions,
   type ToolRequest,
 } from '../permissions/index.ts'
-import {
-  type Args,
-  type BoundTool,
-  type CallContext,
-  type CallPorts,
-  callTool,
-  lateResult,
-  passTool,
-  permissionHint,
-  permissionRequest,
-  pruneResults,
-  type ToolActions,
-  type ToolResult,
-} from '../tools/index.ts'
+import { callTool, lateResult, passTool } from '../tools/call.ts'
+import type { Args, BoundTool, CallContext, CallPorts, ToolActions, ToolResult } from '../tools/index.ts'
 import { taskResult } from '../tools/legacy-tasks.ts'
+import { permissionHint, permissionRequest } from '../tools/permit.ts'
+import { pruneResults } from '../tools/result-files.ts'
 import { callSender, type PassOptions, passedCallSender } from '../tools/send-call.ts'
 import { AcceptedDefinitions } from './accepted-definitions.ts'
 import { isExpected } from './servers.ts'
@@ -286,7 +276,13 @@ function hideOf({ server, connection }: CallOptions, name: string): ((text: stri
   return secrets.isEmpty ? undefined : secrets.hide
 }
 
-/** The key that seals the audit log. */
+/**
+ * The key that seals the audit log.
+ *
+ * @example
+ * const keys = auditKeysOf(systemHost(), '/tmp/no-such-state')
+ * console.log(await keys.load()) // undefined
+ */
 export function auditKeysOf(host: Host, stateDir: string): AuditKeys {
   return auditKeys({
     path: auditPath(stateDir),
@@ -295,7 +291,12 @@ export function auditKeysOf(host: Host, stateDir: string): AuditKeys {
   })
 }
 
-/** Where the audit log of a state folder is. */
+/**
+ * Where the audit log of a state folder is.
+ *
+ * @example
+ * console.log(auditPath('/home/ada/.plugboard/state')) // /home/ada/.plugboard/state/audit.jsonl
+ */
 export function auditPath(stateDir: string): string {
   return join(stateDir, 'audit.jsonl')
 }

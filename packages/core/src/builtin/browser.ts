@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import type { Transport } from '../connection/server-info.ts'
 import { InitError, InvalidInput } from '../errors.ts'
+import { isRunning } from '../files/running.ts'
 import type { Host } from '../host.ts'
 import { isObject, type Json } from '../json.ts'
 import { lazyModule } from '../lazy.ts'
@@ -230,7 +231,7 @@ export function findBrowser({ env }: Pick<Host, 'env'>): string | undefined {
 function isInUse(profile: string): boolean {
   try {
     const pid = Number(/-(\d+)$/.exec(readlinkSync(join(profile, 'SingletonLock')))?.[1])
-    return Number.isInteger(pid) && process.kill(pid, 0)
+    return Number.isInteger(pid) && isRunning(pid)
   } catch {
     // No link, or its process is gone.
     return false

@@ -2,17 +2,10 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { StdioEntry } from '../config/entry.ts'
 import { Cancelled, InitError, IoError } from '../errors.ts'
+import { isRunning } from '../files/running.ts'
 import { type Host, systemHost } from '../host.ts'
 import { STDIO_LIMITS } from '../limits.ts'
-import {
-  isRunning,
-  type TestContext,
-  testContext,
-  until,
-  type Wire,
-  wire,
-  within,
-} from './fixtures/support.ts'
+import { type TestContext, testContext, until, type Wire, wire, within } from './fixtures/support.ts'
 import { openTransport } from './open.ts'
 import type { StdioTransport } from './stdio.ts'
 

@@ -17,7 +17,8 @@ import {
   until,
   upstream,
 } from '../fixtures/kit.ts'
-import { type Gateway, type GatewayOptions, type HttpHandle, KeyRing } from '../index.ts'
+import type { Gateway, GatewayOptions, HttpHandle } from '../index.ts'
+import { KeyRing } from '../parts.ts'
 import { freshKey } from '../sealing/key-ring.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { Replicas } from './replicas.ts'
