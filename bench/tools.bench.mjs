@@ -8,18 +8,11 @@ import { openTextEmbedder } from '../packages/codebase/dist/index.js'
 import { systemHost } from '../packages/core/dist/host.js'
 import { openBoard } from '../packages/core/dist/index.js'
 import { AuditLog, PermissionGate } from '../packages/core/dist/permissions/index.js'
-import {
-  BoundTool,
-  callTool,
-  compileSchema,
-  describeTool,
-  embeddingText,
-  loadZod,
-  NameRegistry,
-  readToolList,
-  ToolIndex,
-  toZod,
-} from '../packages/core/dist/tools/index.js'
+import { describeTool } from '../packages/core/dist/text/sanitize.js'
+import { callTool } from '../packages/core/dist/tools/call.js'
+import { readToolList } from '../packages/core/dist/tools/definition.js'
+import { BoundTool, embeddingText, NameRegistry, ToolIndex } from '../packages/core/dist/tools/index.js'
+import { compileSchema, loadZod, toZod } from '../packages/core/dist/tools/schema/index.js'
 import { linkedPair } from '../packages/core/dist/transports/linked-pair.js'
 import { ToolVectors } from '../packages/gateway/dist/index.js'
 import { nearWords } from '../packages/gateway/dist/views/near-words.js'

@@ -8,3 +8,4 @@ export interface ApiSymbol {
 export const ENTRIES: readonly (readonly [page: string, name: string, file: string])[]
 export function symbolsOf(file: string): readonly ApiSymbol[]
 export function apiPages(): Readonly<Record<string, string>>
+export const CODE_KINDS: ReadonlySet<string>

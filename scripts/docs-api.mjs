@@ -14,6 +14,9 @@ export const ENTRIES = [
   ['codebase', '@plugboard/codebase', 'packages/codebase/dist/index.d.ts'],
 ]
 
+/** The kinds of symbols that need an example: types are shown by the functions that take them, options by their own. */
+export const CODE_KINDS = new Set(['TSDeclareFunction', 'ClassDeclaration', 'VariableDeclaration'])
+
 const NOTE = '<!-- Written by `npm run docs`; changes here are lost. -->'
 const KINDS = [
   ['Functions', ['TSDeclareFunction']],

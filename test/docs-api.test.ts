@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { ENTRIES, symbolsOf } from '../scripts/docs-api.mjs'
+import { CODE_KINDS, ENTRIES, symbolsOf } from '../scripts/docs-api.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -21,4 +21,10 @@ describe.each(ENTRIES)('docs/api/%s.md', (page, name, file) => {
 it.each(ENTRIES)('every export on docs/api/%s.md has a doc comment', (_page, _name, file) => {
   const bare = symbolsOf(join(ROOT, file)).filter(({ about }) => about === '')
   expect(bare.map(({ name }) => name)).toEqual([])
+})
+
+it.each(ENTRIES)('every function, class and value on docs/api/%s.md has an example', (_page, _name, file) => {
+  const code = symbolsOf(join(ROOT, file)).filter(({ kind }) => CODE_KINDS.has(kind))
+  expect(code.length).toBeGreaterThan(2)
+  expect(code.filter(({ examples }) => examples.length === 0).map(({ name }) => name)).toEqual([])
 })

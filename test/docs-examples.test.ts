@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { transform } from 'esbuild'
 import { afterAll, describe, expect, it } from 'vitest'
 import { modelServer } from '../packages/agent/src/fixtures/model-server.mjs'
-import { ENTRIES, symbolsOf } from '../scripts/docs-api.mjs'
+import { CODE_KINDS, ENTRIES, symbolsOf } from '../scripts/docs-api.mjs'
 import { ROOT } from './docs/place.ts'
 
 const PACKAGES = ENTRIES.map(([, name, file]) => ({ name, symbols: symbolsOf(join(ROOT, file)) }))
-const isCode = (kind: string) => kind === 'TSDeclareFunction' || kind === 'ClassDeclaration'
+const isCode = (kind: string) => CODE_KINDS.has(kind)
 const CODE = PACKAGES.flatMap(({ name, symbols }) =>
   symbols.filter(({ kind }) => isCode(kind)).map((symbol) => ({ ...symbol, from: name })),
 )

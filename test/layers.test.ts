@@ -76,7 +76,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['eras'],
     ['http', 'stdio'],
     ['admin'],
-    ['index'],
+    ['index', 'parts'],
   ],
   workspace: [
     ['errors', 'limits', 'line-endings', 'version'],

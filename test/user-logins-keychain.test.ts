@@ -91,7 +91,7 @@ describe.runIf(hasKeyring)('the key from the keychain', () => {
     const state = mkdtempSync(join(tmpdir(), 'plugboard-keychain-'))
     const program = `
       import { systemHost } from '@plugboard/core'
-      import { loginKeys } from '@plugboard/gateway'
+      import { loginKeys } from '@plugboard/gateway/parts'
       const [stateDir] = process.argv.slice(1)
       const [{ kid }] = await loginKeys({ keychain: 'fresh' }, { host: systemHost(), stateDir, folder: stateDir })
       console.log(kid)`

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openBoard } from '@plugboard/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { isRunning } from '../../packages/core/src/files/running.ts'
 import { COMMAND, makePlace, type Place, type Ran } from '../support/cli.ts'
 import { freePort } from '../support/free-port.mjs'
 
@@ -27,7 +28,8 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await Promise.all(started.splice(0).map(ended))
-  for (const pid of orphans.splice(0).flatMap((pids) => pids())) if (alive(pid)) process.kill(pid, 'SIGKILL')
+  for (const pid of orphans.splice(0).flatMap((pids) => pids()))
+    if (isRunning(pid)) process.kill(pid, 'SIGKILL')
   place.remove()
 })
 
@@ -50,17 +52,6 @@ async function until(what: string, check: () => boolean, ms = 15_000): Promise<v
     if (Date.now() > end) throw new Error(`waited ${ms} ms in vain until ${what}`)
     await new Promise((done) => setTimeout(done, 20))
   }
-}
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch {
-    return false
-  }
-  // A zombie is still in the process table, but no longer runs.
-  const stat = `/proc/${pid}/stat`
-  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
 }
 
 /** A server that never answers, ends only by SIGKILL, and has a child that does likewise. Both print their pids. */
@@ -242,10 +233,10 @@ describe('the end of the command', () => {
     configure({ hangs: server.entry })
     const { child, exit } = start('list')
     await until('the server and its child are up', () => server.pids().length === 2)
-    expect(server.pids().map(alive)).toEqual([true, true])
+    expect(server.pids().map(isRunning)).toEqual([true, true])
     child.kill('SIGKILL')
     expect(await exit).toEqual({ code: null, signal: 'SIGKILL' })
-    await until('both are gone', () => !server.pids().some(alive))
+    await until('both are gone', () => !server.pids().some(isRunning))
   })
 
   it('is clean after one Ctrl-C: exit code 130, and no process left', async () => {
@@ -255,7 +246,7 @@ describe('the end of the command', () => {
     await until('the server and its child are up', () => server.pids().length === 2)
     child.kill('SIGINT')
     expect(await exit).toEqual({ code: 130, signal: null })
-    await until('both are gone', () => !server.pids().some(alive))
+    await until('both are gone', () => !server.pids().some(isRunning))
   })
 
   it('is immediate after a second Ctrl-C', async () => {
@@ -266,7 +257,7 @@ describe('the end of the command', () => {
     child.kill('SIGINT')
     child.kill('SIGINT')
     expect(await exit).toEqual({ code: 130, signal: null })
-    await until('both are gone', () => !server.pids().some(alive))
+    await until('both are gone', () => !server.pids().some(isRunning))
   })
 
   it('comes by itself when all is printed, although a server refuses to end', async () => {
@@ -275,7 +266,7 @@ describe('the end of the command', () => {
     const ran = await place.runWith({ MCP_TIMEOUT: '1500' }, 'list', '--json')
     expect(named(ran, 'hangs').state).not.toBe('connected')
     expect(ran.code).toBe(0)
-    await until('both are gone', () => !server.pids().some(alive))
+    await until('both are gone', () => !server.pids().some(isRunning))
   })
 })
 

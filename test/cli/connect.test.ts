@@ -141,3 +141,46 @@ it.each(Object.entries(WAYS))('moves large messages both ways by %s', async (_, 
 interface Echo {
   readonly content: readonly [{ readonly text: string }]
 }
+
+it.each([
+  [
+    'requests',
+    [
+      { id: 2, method: 'tools/call', params: { name: 'mcp__raw__echo', arguments: { n: 1 } } },
+      { id: 3, method: 'ping' },
+    ],
+    [1, 2, 3],
+  ],
+  [
+    'the same id twice',
+    [
+      { id: 2, method: 'ping' },
+      { id: 2, method: 'ping' },
+    ],
+    [1, 2, 2],
+  ],
+  [
+    'an id that is none',
+    [
+      { id: {}, method: 'ping' },
+      { id: 2, method: 'ping' },
+    ],
+    [1, 2, null],
+  ],
+])('answers all that a client wrote before it closed its input: %s', async (_, messages, ids) => {
+  const at = scene()
+  await at.run('up')
+  const { child, heard, say, closed } = client(at)
+  const clientInfo = { name: 'test', version: '1' }
+  say({
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+  })
+  say({ method: 'notifications/initialized' })
+  for (const message of messages) say(message)
+  child.stdin?.end()
+  expect(await closed).toBe(0)
+  const answered = heard.filter(({ method }) => method === undefined).map(({ id }) => id ?? null)
+  expect(answered.sort()).toEqual([...ids].sort())
+})

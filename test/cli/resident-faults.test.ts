@@ -17,6 +17,7 @@ import { createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
+import { isRunning } from '../../packages/core/src/files/running.ts'
 import { COMMAND, makePlace, type Place } from '../support/cli.ts'
 
 const RAW = fileURLToPath(new URL('../../packages/core/src/connection/fixtures/raw.mjs', import.meta.url))
@@ -56,15 +57,6 @@ function scene(entry: object = {}): Scene {
       ends.push(() => void child.kill('SIGKILL'))
       return child
     },
-  }
-}
-
-const isAlive = (pid: number) => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }
 
@@ -242,7 +234,7 @@ describe('the process', () => {
     const at = scene()
     const { pid } = (await at.run('up', '--json')).json
     process.kill(pid, 'SIGSTOP')
-    ends.push(() => isAlive(pid) && process.kill(pid, 'SIGKILL'))
+    ends.push(() => isRunning(pid) && process.kill(pid, 'SIGKILL'))
     const ran = await at.runWith(ON, 'call', 'raw.echo', 'n=1', '-v')
     expect([ran.code, ran.stdout]).toEqual([0, '{"n":1}\n'])
     expect(ran.stderr).toContain('did not answer')
@@ -255,7 +247,7 @@ describe('the process', () => {
       const at = scene()
       const { pid } = (await at.run('up', '--json')).json
       process.kill(pid, 'SIGSTOP')
-      ends.push(() => isAlive(pid) && process.kill(pid, 'SIGKILL'))
+      ends.push(() => isRunning(pid) && process.kill(pid, 'SIGKILL'))
       const child = at.start(ON, 'call', 'raw.echo', 'n=1')
       const ended = once(child, 'close')
       // From before it connects, it notices Ctrl-C.
@@ -276,7 +268,7 @@ describe('the process', () => {
     const at = scene()
     const { pid } = (await at.run('up', '--json')).json
     execFileSync('rm', ['-rf', at.folder])
-    await until('it is gone', () => !isAlive(pid))
+    await until('it is gone', () => !isRunning(pid))
     expect((await at.runWith(ON, 'call', 'raw.echo', 'n=1')).stdout).toBe('{"n":1}\n')
   })
 

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { residentPlace, startResident } from '@plugboard/resident'
 import { afterEach, describe, expect, it } from 'vitest'
+import { isRunning } from '../../packages/core/src/files/running.ts'
 import { COMMAND, makePlace, type Place } from '../support/cli.ts'
 
 const RAW = fileURLToPath(new URL('../../packages/core/src/connection/fixtures/raw.mjs', import.meta.url))
@@ -41,15 +42,6 @@ function scene(entry: object = {}): Scene {
         env: { PATH: process.env['PATH'] ?? '', HOME: place.home, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }
 
@@ -95,8 +87,8 @@ describe('the resident board', () => {
     for (const file of ['token', 'board.sock'])
       expect(statSync(join(at.folder, file)).mode & 0o777).toBe(0o600)
     expect((await at.run('down', '--json')).json).toMatchObject({ stopped: true, pid: json.pid })
-    expect(isAlive(json.pid)).toBe(false)
-    await until('the server is gone', () => at.pids().every((pid) => !isAlive(pid)))
+    expect(isRunning(json.pid)).toBe(false)
+    await until('the server is gone', () => at.pids().every((pid) => !isRunning(pid)))
     expect((await at.run('down', '--json')).json).toMatchObject({ stopped: false })
     expect((await at.run('up', '--json')).json).toMatchObject({ running: true, started: true })
   })
@@ -177,7 +169,7 @@ describe('a fault', () => {
     const { code, stdout } = await end
     expect(code).toBe(4)
     expect(JSON.parse(stdout).error).toMatchObject({ code: 'OUTCOME_UNKNOWN', server: 'raw' })
-    await until('the server is gone', () => at.pids().every((one) => !isAlive(one)))
+    await until('the server is gone', () => at.pids().every((one) => !isRunning(one)))
     expect((await at.runWith(ON, 'call', 'raw.echo')).code).toBe(0)
     expect((await at.run('status', '--json')).json.pid).not.toBe(pid)
   })
@@ -222,7 +214,7 @@ describe('a fault', () => {
     const at = scene()
     const { pid } = (await at.run('up', '--json')).json
     process.kill(pid, 'SIGKILL')
-    await until('it is gone', () => !isAlive(pid))
+    await until('it is gone', () => !isRunning(pid))
     expect(existsSync(join(at.folder, 'board.sock'))).toBe(true)
     expect((await at.run('status', '--json')).json).toEqual({ running: false })
     expect((await at.run('up', '--json')).json).toMatchObject({ running: true, started: true })

@@ -1,9 +1,9 @@
 // `plugboard tools SERVER.TOOL`: one tool in full, and an example that can be copied. Help and the table of exit codes.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { compileSchema } from '@plugboard/core/tools'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { exampleArguments } from '../../packages/cli/src/shared/example-call.ts'
+import { compileSchema } from '../../packages/core/src/tools/schema/index.ts'
 import { makePlace, type Place } from '../support/cli.ts'
 import { odd, sixServers } from '../support/servers.ts'
 

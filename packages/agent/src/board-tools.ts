@@ -28,7 +28,13 @@ export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'> &
   Partial<Pick<Board, 'connect'>> &
   SkillBoard
 
-/** Which board, and what is offered beside its tools. */
+/**
+ * Which board, and what is offered beside its tools.
+ *
+ * @example
+ * const options: BoardToolsOptions = { board, only: ['notes.say'], toolSearch: 'false' }
+ * console.log(new BoardTools(options) instanceof BoardTools) // true
+ */
 export interface BoardToolsOptions {
   readonly board: ToolBoard
   readonly host?: Host
@@ -62,7 +68,14 @@ interface Plan {
 const INSTRUCTION_CHARS = 2000
 const NOTES_CHARS = 12_000
 
-/** The tools of a board for a run: all of them, or a search. */
+/**
+ * The tools of a board for a run: all of them, or a search.
+ *
+ * @example
+ * const tools = new BoardTools({ board, only: ['notes'] })
+ * const offered = await tools.offer(200_000, AbortSignal.timeout(10_000))
+ * console.log(offered.tools[0]?.name) // mcp__notes__say
+ */
 export class BoardTools implements Toolbox {
   readonly #options: BoardToolsOptions
   readonly #host: Host

@@ -1,7 +1,6 @@
 // @plugboard/agent: a loop between a model and every plugged-in tool.
 export { BoardTools, type BoardToolsOptions, type ToolBoard } from './board-tools.ts'
 export type { AgentEvent, AskedQuestion, DoneReason, Emit, ToolFigures } from './events.ts'
-export { AGENT_LIMITS, MODEL_LIMITS } from './limits.ts'
 export {
   type CompactOptions,
   type ConversationLog,
@@ -36,6 +35,6 @@ export {
 export { type OpenAiOptions, openAiModel } from './models/openai.ts'
 export { openAiResponsesModel } from './models/openai-responses.ts'
 export { type Recorded, type RecordedItem, type Replay, recorded, replay } from './recording.ts'
-export { AGENT_TOOL_NAME, type AgentKind, type AgentToolOptions, agentTool } from './sub-agent.ts'
+export { type AgentKind, type AgentToolOptions, agentTool } from './sub-agent.ts'
 export type { AgentTool, Batch, CallOutcome, OfferedTools, Toolbox, ToolCallContext } from './toolbox.ts'
 export { type UserInterface, UserPrompts } from './user-prompts.ts'

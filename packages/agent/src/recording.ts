@@ -43,7 +43,15 @@ export interface Recorded {
   input(message: Message): void
 }
 
-/** The same model and tools, with everything they return written down as it happens. */
+/**
+ * The same model and tools, with everything they return written down as it happens.
+ *
+ * @example
+ * const lines: string[] = []
+ * const run = recorded(model, new BoardTools({ board }), (item) => lines.push(JSON.stringify(item)))
+ * run.input(userMessage('Hello'))
+ * console.log(lines.length) // 2
+ */
 export function recorded(
   model: Model,
   toolbox: Toolbox,
@@ -132,7 +140,15 @@ export interface Replay {
   readonly pause: () => Promise<void>
 }
 
-/** Reads a recording. Everything must be requested in the order in which it was written. */
+/**
+ * Reads a recording. Everything must be requested in the order in which it was written.
+ *
+ * @example
+ * const lines: string[] = []
+ * const run = recorded(model, new BoardTools({ board }), (item) => lines.push(JSON.stringify(item)))
+ * run.input(userMessage('Hello'))
+ * console.log(replay(lines.join('\n')).inputs.length) // 1
+ */
 export function replay(text: string): Replay {
   const items = text
     .split('\n')

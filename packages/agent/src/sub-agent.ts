@@ -24,7 +24,13 @@ export interface AgentKind {
   readonly openBoard?: () => Promise<ToolBoard & { close(): Promise<void> }>
 }
 
-/** What a helper may use. */
+/**
+ * What a helper may use.
+ *
+ * @example
+ * const options: AgentToolOptions = { board, model, host: systemHost(), run: runAgent }
+ * console.log(agentTool(options).name) // agent
+ */
 export interface AgentToolOptions {
   readonly board: ToolBoard
   readonly model: Model
@@ -53,7 +59,13 @@ const GENERAL: AgentKind = {
 const SYSTEM =
   'You do one task for another assistant, who sees only your last message. Use the tools you have, then answer with what was found or done, short and complete.'
 
-/** A tool by which the model gives a task to a helper with a conversation of its own. */
+/**
+ * A tool by which the model gives a task to a helper with a conversation of its own.
+ *
+ * @example
+ * const helper = agentTool({ board, model, host: systemHost(), run: runAgent })
+ * console.log(helper.name) // agent
+ */
 export function agentTool(options: AgentToolOptions): AgentTool {
   const kinds = options.kinds ?? [GENERAL]
   return {

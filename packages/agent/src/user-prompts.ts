@@ -23,7 +23,14 @@ export interface UserInterface {
   readonly consent?: (request: SamplingRequest, signal?: AbortSignal) => Promise<SamplingConsent>
 }
 
-/** Asks the user on behalf of servers and permissions, one question at a time. */
+/**
+ * Asks the user on behalf of servers and permissions, one question at a time.
+ *
+ * @example
+ * const prompts = new UserPrompts({ permit: async () => 'once' })
+ * const own = await openBoard({ servers: {}, ...prompts.ports() })
+ * await own.close()
+ */
 export class UserPrompts {
   readonly #ui: UserInterface
   readonly #listeners = new Set<Emit>()

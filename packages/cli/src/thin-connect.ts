@@ -25,6 +25,8 @@ export async function thin(): Promise<RanCommand> {
     start: async (hooks) => await (await import('./resident/start.ts')).startResident(host, hooks),
   })
   if (how.kind === 'none') return { kind: 'none' }
+  // At once, unless a reader of the output is slow.
+  if (how.kind === 'ended' && !isUnread()) process.exit(EXIT.done)
   if (how.kind === 'ended') return { kind: 'exit', code: EXIT.done }
   const { message, hint } = lostBoard(how.why)
   put(2, Buffer.from(`error: ${message}\n  ${hint}\n`))

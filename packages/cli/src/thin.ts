@@ -2,7 +2,7 @@
 // this one writes what comes back. Everything else is main.ts. It is a bundle of its own, as small as can be.
 import { stateFolder } from '@plugboard/core/config'
 import { homeOf } from '@plugboard/core/host'
-import { type RanCommand, type RunningCommand, residentPlace, runCommand } from '@plugboard/resident/client'
+import { type RanCommand, residentPlace, runCommand } from '@plugboard/resident/client'
 import { EXIT } from './exit-codes.ts'
 import { namesFile } from './file-arguments.ts'
 import { isUnread, put } from './raw-output.ts'
@@ -27,16 +27,15 @@ export async function thin(argv: readonly string[]): Promise<RanCommand> {
   const place = residentPlace(stateFolder({ env, home: homeOf(env) }))
   const version = process.env['PLUGBOARD_VERSION'] ?? ''
   const cwd = currentFolder()
-  let running: RunningCommand | undefined
+  const running = cwd === undefined ? undefined : runCommand({ place, version, argv, cwd, env, write: put })
   let interrupted = false
   const onSignal = () => {
     if (interrupted) process.exit(EXIT.interrupted)
     interrupted = true
     running?.interrupt()
   }
-  // From before the command is sent.
+  // While the process works. A signal before this ends the command, and with it what the process does for it.
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
-  running = cwd === undefined ? undefined : runCommand({ place, version, argv, cwd, env, write: put })
   const ran: RanCommand = running ? await running.ended : { kind: 'none' }
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   // The user's Ctrl-C counts, also for a verb that was not begun.

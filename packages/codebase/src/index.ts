@@ -13,7 +13,6 @@ export { type EmbeddingFlags, embeddingsFrom } from './semantic/model-settings.t
 export type { TextEmbedder } from './semantic/text-embedder.ts'
 export type { HttpHandle, HttpOptions } from './transports/http.ts'
 export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
-export { SERVICE, VERSION } from './version.ts'
 
 /** A server on stdio, and how to end it. */
 export interface StdioHandle {

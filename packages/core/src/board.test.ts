@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { board, fixture, folder, isAlive, recorded, textOf, until } from './connection/fixtures/kit.ts'
+import { board, fixture, folder, recorded, textOf, until } from './connection/fixtures/kit.ts'
+import { isRunning } from './files/running.ts'
 import { systemHost } from './host.ts'
 
 const stateOf = (made: Awaited<ReturnType<typeof board>>) =>
@@ -113,7 +114,7 @@ describe('a board', () => {
       await using made = await board({ servers: [raw.server] })
       await made.ready()
     }
-    await until('the process is gone', () => !raw.pids().some(isAlive))
+    await until('the process is gone', () => !raw.pids().some(isRunning))
   })
 })
 
@@ -166,7 +167,7 @@ describe('a change of configuration', () => {
       ['add', 'test'],
     ])
     expect([keep, change, drop, add].map(({ pids }) => pids().length)).toEqual([1, 2, 1, 1])
-    expect([keep, drop].map(({ pids }) => pids().some(isAlive))).toEqual([true, false])
+    expect([keep, drop].map(({ pids }) => pids().some(isRunning))).toEqual([true, false])
   })
 
   it('disables and enables a server while the board is open', async () => {

@@ -1,7 +1,12 @@
 // errors.ts: the one family of errors that leaves the library, told apart by `code`, never by message text. It
 // decides neither exit codes (the command does) nor what to do next (the connection does).
 
-/** The named steps of bringing a server up; an error says at which one it happened. */
+/**
+ * The named steps of bringing a server up; an error says at which one it happened.
+ *
+ * @example
+ * console.log(STAGES.slice(0, 3).join(' ')) // config client transport
+ */
 export const STAGES = [
   'config',
   'client',
@@ -124,7 +129,16 @@ function forPrograms(hint: string): string {
   )
 }
 
-/** The base of all errors: a code to tell them apart, a message, and a hint. */
+/**
+ * The base of all errors: a code to tell them apart, a message, and a hint.
+ *
+ * @example
+ * try {
+ *   await board.call('notes.sya', { text: 'hi' })
+ * } catch (error) {
+ *   if (error instanceof PlugboardError) console.log(JSON.parse(JSON.stringify(error)).code) // TOOL_NOT_FOUND
+ * }
+ */
 export class PlugboardError extends Error {
   readonly [BRAND] = true
   readonly code: ErrorCode
@@ -156,7 +170,16 @@ export class PlugboardError extends Error {
   }
 }
 
-/** The board has no server of that name. */
+/**
+ * The board has no server of that name.
+ *
+ * @example
+ * try {
+ *   await board.connect('ghost')
+ * } catch (error) {
+ *   console.log(error instanceof ServerNotFound) // true
+ * }
+ */
 export class ServerNotFound extends PlugboardError {
   constructor(server: string, details: ErrorDetails = {}) {
     super('SERVER_NOT_FOUND', `There is no server named "${server}".`, {
@@ -167,7 +190,16 @@ export class ServerNotFound extends PlugboardError {
   }
 }
 
-/** A tool, resource, prompt or skill (or a file of one) that its server does not have. */
+/**
+ * A tool, resource, prompt or skill (or a file of one) that its server does not have.
+ *
+ * @example
+ * try {
+ *   await board.call('notes.sya', { text: 'hi' })
+ * } catch (error) {
+ *   if (error instanceof NotFound) console.log(error.wanted) // notes.sya
+ * }
+ */
 export class NotFound extends PlugboardError {
   /** The unknown name or address. */
   readonly wanted: string
@@ -192,7 +224,14 @@ export class NotFound extends PlugboardError {
 /** How a file of a skill differs from what its server listed. */
 export type SkillFault = 'missing' | 'encoding' | 'size' | 'digest' | 'frontmatter'
 
-/** A file of a skill that is not what its server listed; none of it is returned. */
+/**
+ * A file of a skill that is not what its server listed; none of it is returned.
+ *
+ * @example
+ * const details = { uri: 'skill://release/SKILL.md' }
+ * const error = new SkillUnverified('notes', 'release', 'digest', 'SKILL.md has another digest', details)
+ * console.log(error.reason, error.uri) // digest skill://release/SKILL.md
+ */
 export class SkillUnverified extends PlugboardError {
   readonly reason: SkillFault
   readonly uri: string
@@ -218,14 +257,26 @@ export class SkillUnverified extends PlugboardError {
   }
 }
 
-/** A server that could not be brought up; its state becomes `failed`. */
+/**
+ * A server that could not be brought up; its state becomes `failed`.
+ *
+ * @example
+ * const error = new InitError('The server did not answer.', { server: 'notes', stage: 'connect' })
+ * console.log(error.code, error.stage) // INIT_ERROR connect
+ */
 export class InitError extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('INIT_ERROR', message, details)
   }
 }
 
-/** A call that failed with an error from the server; the details go back to the model. */
+/**
+ * A call that failed with an error from the server; the details go back to the model.
+ *
+ * @example
+ * const error = new ToolError('say', 'The text is empty.', { server: 'notes' })
+ * console.log(error.tool, error.stage) // say call
+ */
 export class ToolError extends PlugboardError {
   readonly tool: string
   constructor(tool: string, message: string, details: ErrorDetails = {}) {
@@ -234,21 +285,39 @@ export class ToolError extends PlugboardError {
   }
 }
 
-/** Unreadable data from the wire or from a file; its source keeps working. */
+/**
+ * Unreadable data from the wire or from a file; its source keeps working.
+ *
+ * @example
+ * const error = new ParseError('line 3 is no JSON', { hint: 'Correct the file.' })
+ * console.log(error.code, error.hint) // PARSE_ERROR Correct the file.
+ */
 export class ParseError extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('PARSE_ERROR', message, details)
   }
 }
 
-/** The pipe, socket or disk failed; for a connection it means reconnect. */
+/**
+ * The pipe, socket or disk failed; for a connection it means reconnect.
+ *
+ * @example
+ * const mayTryAgain = (error: unknown) => error instanceof IoError
+ * console.log(mayTryAgain(new IoError('The disk is full.'))) // true
+ */
 export class IoError extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('IO_ERROR', message, details)
   }
 }
 
-/** The server wants a login: `plugboard login NAME`, or a token of the program. */
+/**
+ * The server wants a login: `plugboard login NAME`, or a token of the program.
+ *
+ * @example
+ * const error = new AuthRequired('github')
+ * console.log(error.message, error.wider) // "github" needs a login. false
+ */
 export class AuthRequired extends PlugboardError {
   /** There is a valid login, but not for this request: the server's other tools still work. */
   readonly wider: boolean
@@ -267,42 +336,83 @@ export class AuthRequired extends PlugboardError {
   }
 }
 
-/** A rule, a policy or missing trust denied it; `message` names which. */
+/**
+ * A rule, a policy or missing trust denied it; `message` names which.
+ *
+ * @example
+ * try {
+ *   await board.call('notes.say', { text: 'hi' }, { caller: 'agent' })
+ * } catch (error) {
+ *   // An agent needs a rule, or a user to ask.
+ *   console.log(error instanceof PermissionDenied) // true
+ * }
+ */
 export class PermissionDenied extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('PERMISSION_DENIED', message, details)
   }
 }
 
-/** It took longer than allowed. */
+/**
+ * It took longer than allowed.
+ *
+ * @example
+ * const mayTryAgain = (error: unknown) => error instanceof Timeout
+ * console.log(mayTryAgain(new Timeout('notes.say took longer than 30 s.'))) // true
+ */
 export class Timeout extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('TIMEOUT', message, details)
   }
 }
 
-/** The server is switched off, waits for approval, or is blocked by a policy; the reason is in the message. */
+/**
+ * The server is switched off, waits for approval, or is blocked by a policy; the reason is in the message.
+ *
+ * @example
+ * console.log(new Disabled('notes', 'pending approval').message) // "notes" is disabled: pending approval.
+ */
 export class Disabled extends PlugboardError {
   constructor(server: string, reason: string, details: ErrorDetails = {}) {
     super('DISABLED', `"${server}" is disabled: ${reason}.`, { ...details, server })
   }
 }
 
-/** The caller's input was wrong: a bad name, a bad argument, a file that cannot be edited. */
+/**
+ * The caller's input was wrong: a bad name, a bad argument, a file that cannot be edited.
+ *
+ * @example
+ * try {
+ *   await board.call('notes.say', { text: 5 })
+ * } catch (error) {
+ *   console.log(error instanceof InvalidInput) // true
+ * }
+ */
 export class InvalidInput extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('INVALID_INPUT', message, details)
   }
 }
 
-/** The connection was lost after the call was sent and before its response, and a retry is not safe. */
+/**
+ * The connection was lost after the call was sent and before its response, and a retry is not safe.
+ *
+ * @example
+ * const advice = (error: unknown) => (error instanceof OutcomeUnknown ? 'look first' : 'call again')
+ * console.log(advice(new OutcomeUnknown('The connection was lost.'))) // look first
+ */
 export class OutcomeUnknown extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('OUTCOME_UNKNOWN', message, { stage: 'call', ...details })
   }
 }
 
-/** The server's response was larger than the limit. Only that call fails; it is not retried, and the connection stays. */
+/**
+ * The server's response was larger than the limit. Only that call fails; it is not retried, and the connection stays.
+ *
+ * @example
+ * console.log(new AnswerTooLarge('notes', 64 * 1024 * 1024).code) // ANSWER_TOO_LARGE
+ */
 export class AnswerTooLarge extends PlugboardError {
   constructor(server: string, maxBytes: number, details: ErrorDetails = {}) {
     super(
@@ -318,7 +428,16 @@ export class AnswerTooLarge extends PlugboardError {
   }
 }
 
-/** The caller aborted. */
+/**
+ * The caller aborted.
+ *
+ * @example
+ * try {
+ *   await board.call('notes.say', { text: 'hi' }, { signal: AbortSignal.abort() })
+ * } catch (error) {
+ *   console.log(error instanceof Cancelled) // true
+ * }
+ */
 export class Cancelled extends PlugboardError {
   constructor(message = 'The operation was cancelled.', details: ErrorDetails = {}) {
     super('CANCELLED', message, details)

@@ -15,7 +15,6 @@ export type {
   ResourceContent,
 } from './board/resources-and-prompts.ts'
 export type { ServerHandle } from './board/server-handle.ts'
-export { boardSettings, saveRule } from './board/settings.ts'
 export type { BoardSkill, ReadSkillOptions } from './board/skills.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
 export type { FoundTool, RegisteredTool } from './board/tool-registry.ts'

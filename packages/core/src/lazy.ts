@@ -14,7 +14,11 @@ interface HeavyModules {
 /** Node 20.16 and newer return their own modules directly; before that, a `require` has to be created. */
 const builtin = (process as { getBuiltinModule?: (name: string) => unknown }).getBuiltinModule
 
+/** Asking Node again takes longer than a stat. */
+const loaded: Partial<Record<keyof HeavyModules, unknown>> = {}
+
 export function lazyModule<Name extends keyof HeavyModules>(name: Name): HeavyModules[Name] {
+  loaded[name] ??= builtin?.(name) ?? createRequire(import.meta.url)(name)
   // The table above says what each name stands for.
-  return (builtin?.(name) ?? createRequire(import.meta.url)(name)) as HeavyModules[Name]
+  return loaded[name] as HeavyModules[Name]
 }

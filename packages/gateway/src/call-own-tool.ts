@@ -7,6 +7,7 @@ import type { ClientRequest } from './client-request.ts'
 import type { Gateway } from './gateway.ts'
 import { isObject, type Json } from './json-rpc.ts'
 import type { OwnTool } from './own-tool.ts'
+import { elicitPermission } from './routing/permission-elicitation.ts'
 import type { ToolRef } from './views/views.ts'
 
 type CallTool = (params: Json) => Promise<Json>
@@ -58,30 +59,8 @@ async function refused(
     values: args,
   })
   if (!question.complete) return fault(`${name} was not called: its arguments are too large to be shown.`)
-  const answer = await request.ask(
-    'elicitation/create',
-    {
-      mode: 'form',
-      message: plainQuestion(question),
-      requestedSchema: {
-        type: 'object',
-        properties: {
-          answer: {
-            type: 'string',
-            title: 'Answer',
-            oneOf: [
-              { const: 'once', title: 'Yes, this time' },
-              { const: 'no', title: 'No' },
-            ],
-          },
-        },
-        required: ['answer'],
-      },
-    },
-    request.signal,
-  )
-  const content = answer.action === 'accept' && isObject(answer.content) ? answer.content : {}
-  return content['answer'] === 'once' ? undefined : fault(`${name} was not called: the user said no.`)
+  const allowed = await elicitPermission(request, plainQuestion(question))
+  return allowed ? undefined : fault(`${name} was not called: the user said no.`)
 }
 
 function progressTo({ _meta }: Json, request: ClientRequest): (message: string) => void {

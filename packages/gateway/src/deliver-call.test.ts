@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { connect, firstText, folder, makeGateway, serve, stdio, until } from './fixtures/kit.ts'
-import { type GatewayOptions, ResultStore, readExposure } from './index.ts'
+import { type GatewayOptions, readExposure } from './index.ts'
+import { ResultStore } from './parts.ts'
 
 const tables = stdio('t', [fileURLToPath(new URL('./fixtures/tables.mjs', import.meta.url))])
 

@@ -68,7 +68,14 @@ type Asker = Pick<ClientRequest, 'client' | 'signal'>
 /** As far as it decides what a client is listed. */
 type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous' | 'asksForTasks'> & Partial<Client>
 
-/** A board behind one MCP endpoint. `openGateway` makes it; `serveHttp` and `serveStdio` give it to clients. */
+/**
+ * A board behind one MCP endpoint. `openGateway` makes it; `serveHttp` and `serveStdio` give it to clients.
+ *
+ * @example
+ * const gateway = await openGateway((wiring) => openBoard({ servers: {}, ...wiring }))
+ * console.log(gateway instanceof Gateway, gateway.board.servers().length) // true 0
+ * await gateway.close()
+ */
 export class Gateway {
   readonly board: LocalBoard
   readonly serverRequests: ServerRequestRouter

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { connect, firstText, folder, makeGateway, serve, stdio, until } from './fixtures/kit.ts'
-import { type GatewayOptions, openNameStore, readExposure } from './index.ts'
+import { type GatewayOptions, readExposure } from './index.ts'
+import { openNameStore } from './parts.ts'
 
 const script = fileURLToPath(new URL('./fixtures/tables.mjs', import.meta.url))
 const tables = (name: string, own: string, env = {}) =>

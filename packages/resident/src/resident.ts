@@ -259,7 +259,7 @@ class RunningResident implements Resident {
   #restIfAlone(): void {
     const idleMs = this.#options.idleMs ?? RESIDENT_LIMITS.idleMs
     this.#stopIdle?.()
-    if (this.#clients > 0 || idleMs === 0) return
+    if (this.#leaving !== undefined || this.#clients > 0 || idleMs === 0) return
     const timer = setTimeout(() => this.leave('idle'), idleMs)
     this.#stopIdle = () => clearTimeout(timer)
   }

@@ -2,10 +2,10 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { CommandPalette } from './palette.tsx'
 import { Loading } from './parts/basics.tsx'
-import { useCurrentInSight } from './parts/current-in-sight.ts'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Notices } from './parts/notices.tsx'
+import { useScrollIntoView } from './parts/scroll-into-view.ts'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { addressOf, useRoute, type View } from './routes.ts'
 import { ServersView } from './servers/servers-view.tsx'
@@ -104,7 +104,7 @@ function Shown({ view, path }: { readonly view: View; readonly path: readonly st
 function Sidebar({ view, onPalette }: { readonly view: View; readonly onPalette: () => void }) {
   const info = useStore(board, (state) => state.info)
   const waiting = useStore(board, (state) => state.questions.length + state.pending.length)
-  const strip = useCurrentInSight(view)
+  const strip = useScrollIntoView(view)
   const folder = info?.cwd.split('/').filter(Boolean).at(-1) ?? ''
   return (
     <header className="sidebar">

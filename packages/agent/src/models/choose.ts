@@ -7,7 +7,12 @@ import type { Model } from './model.ts'
 import { openAiModel } from './openai.ts'
 import { openAiResponsesModel } from './openai-responses.ts'
 
-/** The wire formats: Anthropic's messages, OpenAI's chat completions and responses, Google's generateContent. */
+/**
+ * The wire formats: Anthropic's messages, OpenAI's chat completions and responses, Google's generateContent.
+ *
+ * @example
+ * console.log(MODEL_APIS.join(', ')) // anthropic, openai, openai-responses, gemini
+ */
 export const MODEL_APIS = ['anthropic', 'openai', 'openai-responses', 'gemini'] as const
 
 /** The wire format of a model. */

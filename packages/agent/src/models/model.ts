@@ -99,7 +99,13 @@ export interface FailureDetails {
   readonly cause?: unknown
 }
 
-/** A request to a model failed. */
+/**
+ * A request to a model failed.
+ *
+ * @example
+ * const failure = new ModelFailure('busy', '429: too many requests', { retryAfterMs: 3000 })
+ * console.log(failure.retryable, failure.retryAfterMs) // true 3000
+ */
 export class ModelFailure extends PlugboardError {
   readonly kind: FailureKind
   readonly status: number | undefined

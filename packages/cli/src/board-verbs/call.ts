@@ -20,7 +20,7 @@ import { GLOBAL_OPTIONS } from '../verb-spec.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
 import { addAdHocServer } from './ad-hoc-server.ts'
 import { hasApp, offerApp } from './offer-app.ts'
-import { printCall } from './print-call.ts'
+import { printCall } from './print-result.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const words = [...invocation.positionals, ...invocation.rest]

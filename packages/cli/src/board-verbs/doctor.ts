@@ -5,7 +5,7 @@ import { type Diagnosis, diagnose, type Finding, type Step } from '@plugboard/co
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe, shortPaths } from '../output.ts'
-import { strayRulesOf } from '../shared/stray-rules.ts'
+import { unmatchedRulesOf } from '../shared/unmatched-rules.ts'
 import { withLocalBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -28,7 +28,7 @@ export async function run(invocation: Invocation): Promise<number> {
         }),
       ),
     )
-    invocation.reportFaults(strayRulesOf(board, configuration).map(({ diagnostic }) => diagnostic))
+    invocation.reportFaults(unmatchedRulesOf(board, configuration).map(({ diagnostic }) => diagnostic))
     output.result({ servers }, () =>
       servers.map((server) => asText(server, output.color, output.verbose)).join('\n\n'),
     )

@@ -1,5 +1,6 @@
 // down: ends the resident process and the servers it keeps, and waits until it is gone.
 import { Timeout } from '@plugboard/core/errors'
+import { isRunning } from '@plugboard/core/files'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { reachResident } from '../resident/control.ts'
@@ -18,7 +19,7 @@ export async function run(invocation: Invocation): Promise<number> {
   // It may be gone before its answer is here.
   await reached.peer.request('board/leave', { why: 'plugboard down' }).catch(() => undefined)
   reached.peer.close()
-  for (const until = host.now() + WAIT_MS; isAlive(pid); ) {
+  for (const until = host.now() + WAIT_MS; isRunning(pid); ) {
     if (host.now() > until)
       throw new Timeout(`Process ${pid} did not end within ${WAIT_MS} ms.`, {
         hint: `End it with \`kill ${pid}\`.`,
@@ -27,14 +28,4 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   output.result({ running: false, stopped: true, pid }, () => `Stopped process ${pid}.`)
   return EXIT.done
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    // It is gone, or its number belongs to another user by now.
-    return false
-  }
 }

@@ -1,15 +1,8 @@
 // gateway: facts about gateway.json, before a gateway uses it; and the administration of one that runs.
 import { resolve } from 'node:path'
 import { InvalidInput } from '@plugboard/core/errors'
-import {
-  faultText,
-  type GatewayConfig,
-  gatewayJsonSchema,
-  type LimitConfig,
-  readGatewayConfig,
-  readNamedTokens,
-  resourceOf,
-} from '@plugboard/gateway'
+import { faultText, type GatewayConfig, type LimitConfig, readGatewayConfig } from '@plugboard/gateway'
+import { gatewayJsonSchema, readNamedTokens, resourceOf } from '@plugboard/gateway/parts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
 import { readText, tokensFile } from '../serve/gateway-file.ts'

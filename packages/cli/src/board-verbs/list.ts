@@ -5,8 +5,8 @@ import { EXIT } from '../output.ts'
 import { hiddenNote, listAsData, type ServerRow } from '../server-table.ts'
 import { listText } from '../shared/list-text.ts'
 import { rowsOf } from '../shared/snapshot-rows.ts'
-import { strayRulesOf } from '../shared/stray-rules.ts'
 import { connectTimeout } from '../shared/timeouts.ts'
+import { unmatchedRulesOf } from '../shared/unmatched-rules.ts'
 import { canRedraw, columnsOf, screenRows, write } from '../streams.ts'
 import { withBoard } from '../with-board.ts'
 
@@ -27,13 +27,13 @@ export async function run(invocation: Invocation): Promise<number> {
       await board.ready({ signal, timeoutMs })
       stop?.()
       const rows = rowsOf(board).map((row) => givenUp(row, timeoutMs))
-      const stray = strayRulesOf(board, configuration).map(({ diagnostic }) => diagnostic)
+      const unmatched = unmatchedRulesOf(board, configuration).map(({ diagnostic }) => diagnostic)
       if (screen) screen.draw(listText(rows, output.color, configuration))
       else
-        output.result(listAsData(configuration, rows, stray), () =>
+        output.result(listAsData(configuration, rows, unmatched), () =>
           listText(rows, output.color, configuration),
         )
-      invocation.reportFaults(stray)
+      invocation.reportFaults(unmatched)
       const note = hiddenNote(configuration)
       if (note && !output.json) output.note(note)
       return EXIT.done

@@ -2,11 +2,10 @@
 import { stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { nearest } from '@plugboard/core/text/nearest'
+import { addNamedToken, type NamedToken } from '@plugboard/gateway'
 import {
-  addNamedToken,
   gatewayKeys,
   KeyRing,
-  type NamedToken,
   openStore,
   Replicas,
   Revocations,
@@ -14,7 +13,7 @@ import {
   readNamedTokens,
   revokeNamedToken,
   tokenUserKey,
-} from '@plugboard/gateway'
+} from '@plugboard/gateway/parts'
 import type { Invocation } from '../context.ts'
 import { EXIT, table } from '../output.ts'
 import { type GatewayFile, gatewayOption, tokensFile } from '../serve/gateway-file.ts'

@@ -10,20 +10,22 @@ import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import {
   type AccessGrant,
   type AskPolicy,
-  AuditStream,
-  CallLimits,
-  defaultIsolation,
   type Exposure,
   type Gateway,
   type GatewayLimits,
   type GatewayOptions,
   openGateway,
   readExposure,
-  resourceOf,
   serveHttp,
   serveStdio,
-  startOtlpExport,
 } from '@plugboard/gateway'
+import {
+  AuditStream,
+  CallLimits,
+  defaultIsolation,
+  resourceOf,
+  startOtlpExport,
+} from '@plugboard/gateway/parts'
 import { printConfigEvents } from '../config-events.ts'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'

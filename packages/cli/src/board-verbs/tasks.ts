@@ -12,7 +12,7 @@ import { isTerminal } from '../streams.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { userPromptOptions } from '../terminal/terminal-prompts.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
-import { printCall } from './print-call.ts'
+import { printCall } from './print-result.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [id, ...more] = [...invocation.positionals, ...invocation.rest]

@@ -10,7 +10,7 @@ import { diagnosticText, shortPath, table } from '../output.ts'
 import { rowsAsText } from '../server-table.ts'
 import { connectedText, reconnect } from '../shared/reconnect.ts'
 import { rowsOf } from '../shared/snapshot-rows.ts'
-import { strayRulesOf } from '../shared/stray-rules.ts'
+import { unmatchedRulesOf } from '../shared/unmatched-rules.ts'
 import { fit } from '../terminal/layout.ts'
 import { asMarkdown } from './export.ts'
 import type { OpenedChat, Session } from './session.ts'
@@ -215,7 +215,7 @@ async function permissions(context: CommandContext): Promise<void> {
       .map((row) => fit(row, columns())),
   )
   print('deny beats ask beats allow; `plugboard explain SERVER` says which count for a server.')
-  for (const { diagnostic } of strayRulesOf(board, configuration))
+  for (const { diagnostic } of unmatchedRulesOf(board, configuration))
     print(`! ${diagnostic.message}. ${diagnostic.hint}`, invocation.output.color.yellow)
 }
 

@@ -18,14 +18,14 @@ import { isOfUser, reaches, rulesAbout } from '@plugboard/core/permissions'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe, shortPath, shortPaths, table } from '../output.ts'
-import { rememberedStrayRules } from '../shared/stray-rules.ts'
+import { unmatchedRulesOfCatalog } from '../shared/unmatched-rules.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const configuration = await invocation.configuration({ withLines: true })
   const resolution = findResolution(configuration, name)
-  const stray = await rememberedStrayRules(name, configuration, invocation.host)
-  const hints = new Map(stray.map(({ rule, diagnostic }) => [rule, diagnostic.hint ?? '']))
+  const unmatched = await unmatchedRulesOfCatalog(name, configuration, invocation.host)
+  const hints = new Map(unmatched.map(({ rule, diagnostic }) => [rule, diagnostic.hint ?? '']))
   const rules = rulesAbout(name, configuration.rules).map((rule): ShownRule => {
     const hint = hints.get(rule)
     return { ...rule, ...(hint !== undefined && { matchesNoTool: hint }) }

@@ -6,17 +6,16 @@ import { plugboardHome, stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { readTextFile, writeFileAtomic } from '@plugboard/core/files'
 import { readAudit, verifyAudit } from '@plugboard/core/permissions'
+import type { Gateway, HttpHandle } from '@plugboard/gateway'
 import {
   AdminActions,
-  type Gateway,
-  type HttpHandle,
   Revocations,
   readLastUses,
   readNamedTokens,
   serveAdmin,
   tokenUserKey,
   UserDirectory,
-} from '@plugboard/gateway'
+} from '@plugboard/gateway/parts'
 import type { AdminPage } from '@plugboard/resident/admin-page'
 import type { Invocation } from '../context.ts'
 import { pageFiles } from '../resident/page-files.ts'

@@ -1,6 +1,7 @@
 // replicas.ts: `serve --http` as one of several replicas: the store that they share, and what is needed for it.
 import { InvalidInput } from '@plugboard/core/errors'
-import { type GatewayOptions, type KeyRing, openStore, Replicas, SharedSpentIds } from '@plugboard/gateway'
+import type { GatewayOptions } from '@plugboard/gateway'
+import { type KeyRing, openStore, Replicas, SharedSpentIds } from '@plugboard/gateway/parts'
 import type { Invocation } from '../context.ts'
 import { write } from '../streams.ts'
 import type { GatewayFile } from './gateway-file.ts'

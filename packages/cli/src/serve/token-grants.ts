@@ -1,7 +1,8 @@
 // token-grants.ts: the file with the tokens of `serve --http`: read strictly at the start, and followed while it runs. When the
 // file becomes unusable the last good grants stay, and the fault is reported.
 import { InvalidInput } from '@plugboard/core/errors'
-import { type AccessGrant, type Exposure, narrowed, readExposure } from '@plugboard/gateway'
+import { type AccessGrant, type Exposure, readExposure } from '@plugboard/gateway'
+import { narrowed } from '@plugboard/gateway/parts'
 import { readTokenFile } from './token-file.ts'
 import { type FollowedFile, followFile } from './watch-file.ts'
 

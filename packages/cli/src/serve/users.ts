@@ -2,7 +2,8 @@
 // one of these files changes. The last good content of a file stays in use until the file is repaired.
 import { dirname, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type Exposure, type HttpHandle, Identity, readNamedTokens, saveLastUses } from '@plugboard/gateway'
+import type { Exposure, HttpHandle } from '@plugboard/gateway'
+import { Identity, readNamedTokens, saveLastUses } from '@plugboard/gateway/parts'
 import type { Invocation } from '../context.ts'
 import { write } from '../streams.ts'
 import { type GatewayFile, loadGatewayFile, tokensFile } from './gateway-file.ts'

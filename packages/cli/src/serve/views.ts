@@ -9,11 +9,10 @@ import {
   type Gateway,
   type GatewayOptions,
   type Naming,
-  narrowed,
-  ResultStore,
   type ServeMode,
   ToolVectors,
 } from '@plugboard/gateway'
+import { narrowed, ResultStore } from '@plugboard/gateway/parts'
 import type { Invocation } from '../context.ts'
 import { exposureOf } from './token-grants.ts'
 

@@ -2,11 +2,11 @@
 // them. Every character is in exactly one chunk, chunks are in order, and the same text always gives the same chunks.
 import type { Node } from 'web-tree-sitter'
 import { CHUNK_LIMITS } from '../limits.ts'
+import type { Chunk, ChunkKind, Piece } from './chunk-types.ts'
 import { contains, definitionOf, leads } from './definitions.ts'
 import { type Language, languageOf } from './languages.ts'
 import { cutByHeadings, cutByLines } from './lines.ts'
 import type { Parsers } from './parsers.ts'
-import type { Chunk, ChunkKind, Piece } from './shape.ts'
 
 export async function chunkText(path: string, text: string, parsers: Parsers): Promise<Chunk[]> {
   if (text === '') return []

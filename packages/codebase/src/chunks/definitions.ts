@@ -1,7 +1,7 @@
 // chunks/definitions.ts: what a node of a syntax tree is to a reader: a function, a class, a comment above one.
 // One table serves every grammar, because their node types rarely clash.
 import type { Node } from 'web-tree-sitter'
-import type { ChunkKind } from './shape.ts'
+import type { ChunkKind } from './chunk-types.ts'
 
 const KINDS: Readonly<Record<string, ChunkKind>> = {
   function_declaration: 'function',

@@ -1,6 +1,6 @@
 // chunks/lines.ts: cutting without a grammar: by size at empty lines, and Markdown by its headings.
 import { CHUNK_LIMITS } from '../limits.ts'
-import type { Piece } from './shape.ts'
+import type { Piece } from './chunk-types.ts'
 
 type Label = Pick<Piece, 'kind' | 'name' | 'within'>
 

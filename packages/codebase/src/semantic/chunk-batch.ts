@@ -1,7 +1,7 @@
 // semantic/chunk-batch.ts: what is kept of the chunks of some files, made on the thread that cut them: where each is, which
 // terms it has, and a hash by which a stale one is noticed.
 import { createHash } from 'node:crypto'
-import type { Chunk } from '../chunks/shape.ts'
+import type { Chunk } from '../chunks/chunk-types.ts'
 import { packPairs } from '../index/chunk-segment.ts'
 import type { ChunkBatch, ChunkedFile, ChunkMeta } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'

@@ -1,6 +1,6 @@
 // semantic/passage.ts: a chunk in the form that a language model reads best: names first, identifiers as words, signs left out; and
 // as windows for a model with a short input.
-import type { Chunk } from '../chunks/shape.ts'
+import type { Chunk } from '../chunks/chunk-types.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import { unit } from './vectors.ts'
 

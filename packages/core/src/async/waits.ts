@@ -116,24 +116,30 @@ export class Cancellation {
   /** Called once, for the request that is on its way. */
   onCancel: (() => void) | undefined
   #cancelled = false
+  #reason: unknown
   #controller: AbortController | undefined
 
   get cancelled(): boolean {
     return this.#cancelled
   }
 
+  get reason(): unknown {
+    return this.#reason
+  }
+
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#cancelled) this.#controller.abort()
+      if (this.#cancelled) this.#controller.abort(this.#reason)
     }
     return this.#controller.signal
   }
 
-  cancel(): void {
+  cancel(reason?: unknown): void {
     if (this.#cancelled) return
     this.#cancelled = true
-    this.#controller?.abort()
+    this.#reason = reason
+    this.#controller?.abort(reason)
     this.onCancel?.()
   }
 }

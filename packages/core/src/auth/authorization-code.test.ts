@@ -1,4 +1,6 @@
 // The answer of the browser: state and issuer are checked before anything else in it counts.
+import type { ChildProcess } from 'node:child_process'
+import { EventEmitter } from 'node:events'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
@@ -135,6 +137,57 @@ describe('a port that is taken', () => {
     } finally {
       await close()
     }
+  })
+})
+
+describe('the user', () => {
+  it.each([true, false])('is led by a browser only where that is wanted (%s)', async (openBrowser) => {
+    const started: string[] = []
+    const host = systemHost({
+      spawn: (_command, args) => {
+        started.push(...args)
+        const child = new EventEmitter()
+        setImmediate(() => child.emit('exit', 0))
+        // What the opener uses of a child.
+        return Object.assign(child, { unref: () => undefined }) as unknown as ChildProcess
+      },
+    })
+    const told: unknown[] = []
+    const request = await prepareAuthorization({
+      host,
+      server: 's',
+      interaction: {
+        openBrowser,
+        onUrl: (_url, opened) => told.push(opened),
+        readPasted: async () => 'error=access_denied',
+      },
+    })
+    open.push(request)
+    const going = request.go({ issuer: ISSUER, authorization_endpoint: `${ISSUER}/a` }, {})
+    await expect(going).rejects.toMatchObject({ refusal: 'state-mismatch' })
+    expect([started.length, told]).toEqual([openBrowser ? 1 : 0, [openBrowser]])
+  })
+
+  it('is asked for nothing any more once the browser has answered', async () => {
+    let asking: AbortSignal | undefined
+    const request = await prepareAuthorization({
+      host: systemHost(),
+      server: 's',
+      interaction: {
+        openBrowser: false,
+        onUrl: (url) => {
+          const state = new URL(url).searchParams.get('state')
+          void fetch(`${request.redirectUri}?code=c&state=${state}`).then((page) => page.text())
+        },
+        readPasted: (signal) => {
+          asking = signal
+          return new Promise(() => undefined)
+        },
+      },
+    })
+    open.push(request)
+    await request.go({ issuer: ISSUER, authorization_endpoint: `${ISSUER}/a` }, {})
+    expect(asking?.aborted).toBe(true)
   })
 })
 

@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
@@ -146,6 +146,25 @@ describe('the web server that a browser comes back to', () => {
     await callback.close()
     callback = await listenForCallback({ ...more, preferredPort: port })
     expect(Number(new URL(callback.redirectUri).port)).toBe(port)
+  })
+
+  const hasV6 = Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ address }) => address === '::1'),
+  )
+  it.runIf(hasV6)('takes no port that another program has at either address of `localhost`', async () => {
+    const taken = createServer()
+    await new Promise<void>((done) => taken.listen(0, '::1', done))
+    const { port } = taken.address() as AddressInfo
+    const more = { host: systemHost(), server: 's', state: 'right' }
+    await expect(listenForCallback({ ...more, port })).rejects.toMatchObject({
+      refusal: 'callback-port-busy',
+    })
+    callback = await listenForCallback({ ...more, preferredPort: port })
+    expect(Number(new URL(callback.redirectUri).port)).not.toBe(port)
+    // What was opened at the other address meanwhile is closed again.
+    const free = createServer()
+    await new Promise<void>((done, fail) => free.once('error', fail).listen(port, '127.0.0.1', done))
+    for (const server of [taken, free]) server.close()
   })
 
   it('ends when the user takes too long', async () => {

@@ -201,6 +201,21 @@ describe('a token through single sign-on', () => {
     })
   })
 
+  it('is bound to one key where the server wants that', async () => {
+    await login()
+    server.documents['/.well-known/oauth-protected-resource/mcp'] = {
+      resource: `${origin}/mcp`,
+      authorization_servers: [origin],
+      dpop_bound_access_tokens_required: true,
+    }
+    server.answers[BEARER] = () => ({ access_token: 'at', token_type: 'DPoP' })
+    const first = await renewByXaa(mcp(), setup.context, undefined)
+    if (first.kind !== 'renewed') throw first.error
+    expect(first.login.dpopKey?.kty).toBe('EC')
+    const second = await renewByXaa(mcp(), setup.context, first.login)
+    expect(second).toMatchObject({ login: { dpopKey: first.login.dpopKey, tokens: { type: 'dpop' } } })
+  })
+
   it.each<[string, string, Reply, object]>([
     [
       'the exchange is refused',

@@ -196,6 +196,16 @@ describe('a request', () => {
     })
     expect((await named(`http://localhost:${port}/`)).status).toBe(200)
     expect(asked).toContain('localhost')
+    expect((await guard()(`http://localhost:${port}/`)).status).toBe(200)
+  })
+
+  it('to this machine is allowed for a server whose address is one of it, without a look at names', async () => {
+    handle = (_request, response) => response.end('{}')
+    const resolve = () => Promise.reject(new Error('no names here'))
+    const mapped = guard({ server: new URL('https://[::ffff:127.0.0.1]/'), resolve })
+    expect((await mapped(`${base}/`)).status).toBe(200)
+    const named = guard({ server: new URL('https://mcp.test/'), resolve })
+    await expect(named(`${base}/`)).rejects.toMatchObject({ refusal: 'private-address' })
   })
 })
 

@@ -348,6 +348,45 @@ describe('a machine login', () => {
     expect(visits).toEqual([])
   })
 
+  it('is bound to one key where the server wants that', async () => {
+    resource({ authorization_servers: [server.origin], dpop_bound_access_tokens_required: true })
+    answer('client_credentials', { access_token: 'bound', token_type: 'DPoP', expires_in: 3600 })
+    const first = await renewed()
+    expect(first.dpopKey?.kty).toBe('EC')
+    setup.advance(3_600_000)
+    expect(await renewed()).toMatchObject({ generation: 2, dpopKey: first.dpopKey })
+  })
+
+  it('needs a private key that is one, and says nothing of it', async () => {
+    const k = Buffer.from('a secret that is long enough').toString('base64url')
+    const attempt = renewed({ privateKey: { kty: 'oct', k }, alg: 'HS256' })
+    await expect(attempt).rejects.toMatchObject({
+      refusal: 'token-refused',
+      message: 'The private key of client "bot" is not a HS256 key.',
+    })
+  })
+
+  it('is there before the first request, which carries it', async () => {
+    const carried: LoginHeaders[] = []
+    const run = async (headers: LoginHeaders) => {
+      carried.push(headers)
+      return { status: 200, header: () => undefined, discard: () => undefined }
+    }
+    const at = { method: 'POST', url: new URL(`${server.origin}/mcp`) }
+    await authFor(mcp(), machine())?.send(at, run)
+    answer('urn:ietf:params:oauth:grant-type:token-exchange', {
+      access_token: 'exchanged',
+      token_type: 'bearer',
+      issued_token_type: 'x',
+    })
+    const exchanges = {
+      two: { issuer: server.origin, clientId: 'gateway', subjectToken: () => 'mine' },
+    }
+    const two = remote('two', `${server.origin}/mcp`)
+    await authFor(two, { ...setup.context, settings: { exchanges } })?.send(at, run)
+    expect(carried).toEqual([{ authorization: 'Bearer machine' }, { authorization: 'Bearer exchanged' }])
+  })
+
   it('exchanges an assertion, read anew each time', async () => {
     let count = 0
     const assertion = async () => `jwt-${++count}`
@@ -535,6 +574,10 @@ describe('a request', () => {
     const error = await send(scope).catch((caught) => caught)
     expect([error instanceof AuthRequired, error.hint]).toEqual([true, expect.stringContaining('(more ***)')])
     expect(scope.discarded).toEqual([0])
+    const silent = await send(
+      exchange([403, { 'www-authenticate': 'Bearer error="insufficient_scope"' }]),
+    ).catch((caught) => caught)
+    expect(silent.hint).toMatch(/requires more scopes than were granted\. Run/)
   })
 
   it('proves a bound token, and answers the nonce of the server once', async () => {
@@ -568,6 +611,43 @@ describe('a request', () => {
       'Bearer kept',
       expect.stringMatching(/^Bearer a/),
     ])
+  })
+
+  it('takes a nonce as long as the limit', async () => {
+    const { newDpopKey } = await import('./dpop.ts')
+    const tokens = { accessToken: 'bound', refreshToken: 'r', type: 'dpop', obtainedAt: 0 } as const
+    await keep({ dpopKey: await newDpopKey(), tokens })
+    const one = exchange([401, { 'dpop-nonce': 'n'.repeat(512) }], 200)
+    await send(one)
+    expect(one.carried[1]?.['authorization']).toBe('DPoP bound')
+  })
+
+  it('that is refused with every login says so, frees each answer and keeps the challenge', async () => {
+    await keep()
+    const one = exchange([401, { 'www-authenticate': 'Bearer scope="more"' }])
+    await expect(send(one)).rejects.toMatchObject({
+      code: 'AUTH_REQUIRED',
+      hint: expect.stringContaining('The server refuses the stored login.'),
+    })
+    expect(one.carried.map(({ authorization }) => authorization)).toEqual([
+      'Bearer kept',
+      expect.stringMatching(/^Bearer a/),
+    ])
+    expect(one.discarded).toEqual([0, 1])
+    expect(await needsAuth(mcp(), setup.context)).toMatchObject({ scope: 'more' })
+  })
+
+  it('that the user asks for again changes no record where there is none', async () => {
+    const touched: string[] = []
+    const needs = {
+      get: () => undefined,
+      set: () => void touched.push('set'),
+      delete: () => void touched.push('delete'),
+    }
+    const auth = authFor(mcp(), { ...setup.context, needs })
+    auth?.tryAgain()
+    await auth?.send({ method: 'POST', url: url() }, exchange(200).run)
+    expect(touched).toEqual([])
   })
 
   it('fails as it is where the failure is no lack of a login', async () => {

@@ -169,7 +169,7 @@ class ServerAuth implements BoardAuth {
       await this.#afterRefusal(tried)
       tried = await this.#again(tried, request, exchange)
     }
-    if (tried.response.status === 401) throw await this.#stillRefused(tried)
+    if (tried.response.status === 401) throw await this.#stillRefused(tried.response)
     // A login that the server accepts may still be too narrow for this request.
     if (tried.response.status === 403) await this.#afterRefusal(tried)
     return tried.response
@@ -188,7 +188,6 @@ class ServerAuth implements BoardAuth {
 
   async #storedLogin(): Promise<Login | undefined> {
     if (this.#unattended) return this.#refresher.get()
-    if (this.#loggedOut) return undefined
     const stored = await loadLogin(this.#server, this.#context).catch(() => 'unreadable' as const)
     this.#loggedOut = stored === undefined
     return this.#loggedOut ? undefined : this.#refresher.get()
@@ -262,7 +261,7 @@ class ServerAuth implements BoardAuth {
       await this.#renewed(tried)
       return 'retry'
     }
-    const scope = quoted(challenge.scope ?? '', [tried?.tokens.accessToken])
+    const scope = quoted(challenge.scope, [tried?.tokens.accessToken])
     const hint = `The server requires more scopes than were granted${scope && ` (${scope})`}. Run \`plugboard login ${name}\`.`
     throw await this.#asked(challenge, new AuthRequired(name, { wider: true, hint }))
   }
@@ -283,10 +282,10 @@ class ServerAuth implements BoardAuth {
   }
 
   /** The error after a second rejection. */
-  #stillRefused({ response, login }: Tried<AuthResponse>): Promise<AuthRequired> {
+  #stillRefused(response: AuthResponse): Promise<AuthRequired> {
     const { name } = this.#server
     const hint = `The server refuses the stored login. Run \`plugboard login ${name}\`.`
-    const error = new AuthRequired(name, login ? { hint } : {})
+    const error = new AuthRequired(name, { hint })
     const challenge = challengeOf(response)
     response.discard()
     return this.#asked(challenge, error)

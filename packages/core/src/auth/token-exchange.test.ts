@@ -1,5 +1,6 @@
 // To which authorization server the user's own token goes, whatever login was kept before.
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { AuthRequired } from '../errors.ts'
 import { type ScriptedServer, startScriptedServer } from './fixtures/scripted-server.ts'
 import { type AuthSetup, authSetup, cleanUp, remote } from './fixtures/setup.ts'
 import type { Login } from './stored-logins.ts'
@@ -45,4 +46,26 @@ it.each<[string, () => Login | undefined]>([
   expect(outcome).toMatchObject({ kind: 'renewed', login: { as: { issuer: named.origin } } })
   expect(named.asked.map(({ params }) => params.get('subject_token'))).toEqual(['mine'])
   expect(other.asked).toEqual([])
+})
+
+it.each<[string, number, Record<string, unknown>, object]>([
+  ['a refusal', 400, { error: 'invalid_grant' }, { kind: 'failed', failure: 'grant-dead' }],
+  ['trouble', 503, {}, { kind: 'failed', failure: 'temporary' }],
+])('%s of the issuer is no token', async (_, status, body, outcome) => {
+  named.answers[EXCHANGE] = () => ({ status, body })
+  const exchange = { issuer: named.origin, clientId: 'gateway', subjectToken: () => 'mine' }
+  const server = remote('x', `${other.origin}/mcp`)
+  expect(await renewByTokenExchange(server, setup.context, exchange, undefined)).toMatchObject(outcome)
+})
+
+it("takes no token of the user's own back, and needs one to begin with", async () => {
+  named.answers[EXCHANGE] = () => ({ access_token: 'mine', token_type: 'bearer', issued_token_type: 'x' })
+  const exchange = { issuer: named.origin, clientId: 'gateway', subjectToken: () => 'mine' }
+  const server = remote('x', `${other.origin}/mcp`)
+  await expect(renewByTokenExchange(server, setup.context, exchange, undefined)).rejects.toMatchObject({
+    refusal: 'bad-response',
+  })
+  const none = { ...exchange, subjectToken: () => undefined }
+  await expect(renewByTokenExchange(server, setup.context, none, undefined)).rejects.toThrow(AuthRequired)
+  expect(named.asked).toHaveLength(1)
 })

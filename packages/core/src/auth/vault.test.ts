@@ -302,4 +302,15 @@ describe('the folder of a vault', () => {
     rmSync(vaultDir(), { recursive: true })
     expect([await byKeyFile().get('a'), await byKeyFile().delete('a')]).toEqual([undefined, false])
   })
+
+  it('says why an entry cannot be removed', async () => {
+    await byKeyFile().set('a', 'secret')
+    const entry = join(vaultDir(), entries()[0] ?? '')
+    rmSync(entry)
+    mkdirSync(entry)
+    await expect(byKeyFile().delete('a')).rejects.toMatchObject({
+      message: expect.stringMatching(/could not be removed \(E\w+\)/),
+      hint: 'Check the folder and its permissions.',
+    })
+  })
 })

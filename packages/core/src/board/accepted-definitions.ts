@@ -1,16 +1,8 @@
 // accepted-definitions.ts: which tool definitions the user accepted, in memory and in the state folder. A definition
 // is accepted when a call to it is first allowed; one that changed later needs permission again. tools/tools-lock.ts
 // compares them.
-import {
-  type AcceptedTools,
-  accept,
-  type BoundTool,
-  type LockFile,
-  readLock,
-  type ToolChange,
-  toolChanges,
-  updateLock,
-} from '../tools/index.ts'
+import type { AcceptedTools, BoundTool, LockFile, ToolChange } from '../tools/index.ts'
+import { accept, readLock, toolChanges, updateLock } from '../tools/tools-lock.ts'
 
 export class AcceptedDefinitions implements AcceptedTools {
   readonly #path: string

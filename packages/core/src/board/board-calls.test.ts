@@ -259,6 +259,35 @@ describe('permission', () => {
     expect(line).toMatchObject({ server: 'in', tool: 't', decision: 'allow', rule: 'mcp__in', outcome: 'ok' })
     expect(JSON.stringify(line)).not.toContain('hunter2')
   })
+
+  it('is logged before the board is closed, also when closing ended it and its end took a while', async () => {
+    const slow = async () => {
+      await new Promise((done) => setTimeout(done, 300))
+      return {}
+    }
+    const { serve, calls } = inside([tool('hang')], { 'tools/call': () => new Promise(() => undefined) })
+    const made = await board({
+      servers: [],
+      inProcess: {
+        inside: (end) => {
+          serve(end)
+          const answer = end.onmessage
+          end.onmessage = (message, extra) => {
+            if ('method' in message && message.method === 'tools/call') calls.push(message)
+            else answer?.(message, extra)
+          }
+        },
+      },
+      rules: [allow('inside')],
+      hooks: [{ event: 'PostToolUseFailure', run: { kind: 'function', call: slow } }],
+    })
+    const ended = made.call('inside.hang').catch((error: unknown) => error)
+    await until('the call arrives', () => calls.length > 0)
+    await made.close()
+    const lines = await readAudit(auditPath(made.stateDir), 10)
+    expect(lines).toMatchObject([{ tool: 'hang', outcome: 'failed' }])
+    expect(await ended).toBeInstanceOf(Error)
+  })
 })
 
 describe('what a server may ask', () => {

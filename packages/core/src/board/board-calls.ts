@@ -27,21 +27,11 @@ import {
   type ServerPermissions,
   type ToolRequest,
 } from '../permissions/index.ts'
-import {
-  type Args,
-  type BoundTool,
-  type CallContext,
-  type CallPorts,
-  callTool,
-  lateResult,
-  passTool,
-  permissionHint,
-  permissionRequest,
-  pruneResults,
-  type ToolActions,
-  type ToolResult,
-} from '../tools/index.ts'
+import { callTool, lateResult, passTool } from '../tools/call.ts'
+import type { Args, BoundTool, CallContext, CallPorts, ToolActions, ToolResult } from '../tools/index.ts'
 import { taskResult } from '../tools/legacy-tasks.ts'
+import { permissionHint, permissionRequest } from '../tools/permit.ts'
+import { pruneResults } from '../tools/result-files.ts'
 import { callSender, type PassOptions, passedCallSender } from '../tools/send-call.ts'
 import { AcceptedDefinitions } from './accepted-definitions.ts'
 import { isExpected } from './servers.ts'
@@ -136,15 +126,18 @@ export class Calls implements ToolActions {
   }
 
   call(tool: BoundTool, args: Args, context?: CallContext): Promise<ToolResult> {
+    const given = this.#withCaller(context)
+    const answer = tool.remembered
+      ? this.#options
+          .listed(tool, given.signal)
+          .then((current) => callTool(this.#ports, current, args, given))
+      : callTool(this.#ports, tool, args, given)
+    // Once the call is on its way.
     this.#pruning ??= pruneResults(this.#ports.resultsFolder, this.#options.host, RESULT_LIMITS.keepMs).catch(
       // A failure to remove old files is not worth a message to the user.
       () => undefined,
     )
-    const given = this.#withCaller(context)
-    if (!tool.remembered) return callTool(this.#ports, tool, args, given)
-    return this.#options
-      .listed(tool, given.signal)
-      .then((current) => callTool(this.#ports, current, args, given))
+    return answer
   }
 
   /** The result of a task that an earlier call became. */
@@ -228,10 +221,10 @@ export class Calls implements ToolActions {
     if (verdict.outcome === 'deny') throw refusedRead(request, verdict)
   }
 
-  /** Waits for everything that is not on disk yet. */
-  async flush(): Promise<void> {
+  /** When the servers are closed: waits for the calls that this ended, and for everything that is not on disk yet. */
+  async close(): Promise<void> {
     this.#urls.close()
-    await Promise.all([this.#audit.flush(), this.accepted.flush()])
+    await Promise.all([this.#audit.close(), this.accepted.flush()])
   }
 
   #permissionsOf(server: string): ServerPermissions {
@@ -283,7 +276,13 @@ function hideOf({ server, connection }: CallOptions, name: string): ((text: stri
   return secrets.isEmpty ? undefined : secrets.hide
 }
 
-/** The key that seals the audit log. */
+/**
+ * The key that seals the audit log.
+ *
+ * @example
+ * const keys = auditKeysOf(systemHost(), '/tmp/no-such-state')
+ * console.log(await keys.load()) // undefined
+ */
 export function auditKeysOf(host: Host, stateDir: string): AuditKeys {
   return auditKeys({
     path: auditPath(stateDir),
@@ -292,7 +291,12 @@ export function auditKeysOf(host: Host, stateDir: string): AuditKeys {
   })
 }
 
-/** Where the audit log of a state folder is. */
+/**
+ * Where the audit log of a state folder is.
+ *
+ * @example
+ * console.log(auditPath('/home/ada/.plugboard/state')) // /home/ada/.plugboard/state/audit.jsonl
+ */
 export function auditPath(stateDir: string): string {
   return join(stateDir, 'audit.jsonl')
 }

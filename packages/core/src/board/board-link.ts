@@ -20,7 +20,12 @@ import type { BoardDefinition } from './options.ts'
 import type { InstanceLogin } from './servers.ts'
 import { candidateServers } from './tool-registry.ts'
 
-/** One level below `Board`, for programs that pass requests on: raw requests, connections, new sets of servers. */
+/**
+ * One level below `Board`, for programs that pass requests on: raw requests, connections, new sets of servers.
+ *
+ * @example
+ * console.log(Object.keys(await board.link.request('notes', 'tools/list'))[0]) // tools
+ */
 export class BoardLink {
   readonly #board: BoardInternals
 

@@ -47,7 +47,14 @@ import type { FoundTool, RegisteredTool } from './tool-registry.ts'
 
 type Signal = Pick<WaitOptions, 'signal'>
 
-/** A board in this process; `openBoard` returns one. */
+/**
+ * A board in this process; `openBoard` returns one.
+ *
+ * @example
+ * const local = await openBoard({ servers: {} })
+ * console.log(local instanceof LocalBoard) // true
+ * await local.close()
+ */
 export class LocalBoard implements Board {
   /** For code that passes requests on or replaces the servers; programs do not need it. */
   readonly link: BoardLink
@@ -307,7 +314,7 @@ export class LocalBoard implements Board {
   async #end(): Promise<void> {
     const { servers, calls, closers, host } = this.#parts
     await servers.close()
-    await atMost(host, CONNECT_LIMITS.closeMs, calls.flush())
+    await atMost(host, CONNECT_LIMITS.closeMs, calls.close())
     const owned = Promise.allSettled(closers.map(async (closer) => closer()))
     await atMost(host, CONNECT_LIMITS.closeMs, owned)
     await servers.flush()

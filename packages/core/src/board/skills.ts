@@ -27,7 +27,13 @@ export interface BoardSkill {
   readonly files?: readonly string[]
 }
 
-/** How a skill is read. */
+/**
+ * How a skill is read.
+ *
+ * @example
+ * const options: ReadSkillOptions = { file: 'reference.md', caller: 'user' }
+ * console.log(options.file) // reference.md
+ */
 export interface ReadSkillOptions extends CallContext {
   /** Which of its files, as a path below its folder; its `SKILL.md` otherwise. */
   readonly file?: string | undefined

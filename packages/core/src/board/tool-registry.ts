@@ -6,11 +6,11 @@ import { type FoundTool, foundTools, offeredTools, type RegisteredTool, searchab
 
 export type { FoundTool, RegisteredTool } from './tool-offer.ts'
 
+import { readToolList } from '../tools/definition.ts'
 import {
   BoundTool,
   type LoadingOptions,
   NameRegistry,
-  readToolList,
   type TokenCosts,
   type ToolActions,
   ToolIndex,

@@ -5,11 +5,12 @@ import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import type { Transport } from '../connection/server-info.ts'
 import { InitError, InvalidInput } from '../errors.ts'
+import { isRunning } from '../files/running.ts'
 import type { Host } from '../host.ts'
 import { isObject, type Json } from '../json.ts'
 import { lazyModule } from '../lazy.ts'
 import type { BuiltinContext, BuiltinInstance, BuiltinServer } from './builtin-server.ts'
-import { type Guard, guardedEnd, toolError } from './guarded-end.ts'
+import { type Guard, guardedTransport, toolError } from './guarded-transport.ts'
 import { findPackage, loadPackage, type OptionalPackage } from './optional-package.ts'
 
 export const BROWSER_PACKAGE: OptionalPackage = {
@@ -98,7 +99,7 @@ async function openBrowser(context: BuiltinContext): Promise<BuiltinInstance> {
     connect: async (end) => {
       const server = await createConnection(config, () => browsers.open())
       servers.add(server)
-      await server.connect(guardedEnd(end, GUARD))
+      await server.connect(guardedTransport(end, GUARD))
     },
     reasonToAsk: () => (attached === undefined ? undefined : `it acts in your own browser at ${attached}`),
     close: async () => {
@@ -230,7 +231,7 @@ export function findBrowser({ env }: Pick<Host, 'env'>): string | undefined {
 function isInUse(profile: string): boolean {
   try {
     const pid = Number(/-(\d+)$/.exec(readlinkSync(join(profile, 'SingletonLock')))?.[1])
-    return Number.isInteger(pid) && process.kill(pid, 0)
+    return Number.isInteger(pid) && isRunning(pid)
   } catch {
     // No link, or its process is gone.
     return false

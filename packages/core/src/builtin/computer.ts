@@ -7,7 +7,7 @@ import type { Host } from '../host.ts'
 import type { Json } from '../json.ts'
 import { lazyModule } from '../lazy.ts'
 import type { BuiltinContext, BuiltinInstance, BuiltinServer } from './builtin-server.ts'
-import { type Guard, guardedEnd, toolError } from './guarded-end.ts'
+import { type Guard, guardedTransport, toolError } from './guarded-transport.ts'
 import { findPackage, loadPackage, type OptionalPackage } from './optional-package.ts'
 
 export const COMPUTER_PACKAGE: OptionalPackage = {
@@ -91,7 +91,7 @@ async function openComputer({ home, host }: BuiltinContext): Promise<BuiltinInst
     connect: async (end) => {
       const server = createServer()
       open.add(server)
-      await server.connect(guardedEnd(end, control.guard()))
+      await server.connect(guardedTransport(end, control.guard()))
     },
     reasonToAsk: () => control.reasonToAsk(),
     preview: () => control.preview(),

@@ -2,6 +2,7 @@
 // with which token. A lock is hostile input: it must be the user's own file, outside the project, of a process that runs.
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import { readTextFile } from '../files/read.ts'
+import { isRunning } from '../files/running.ts'
 import type { Host } from '../host.ts'
 import { lazyModule } from '../lazy.ts'
 import { IDE_LIMITS } from '../limits.ts'
@@ -40,7 +41,7 @@ export async function editorDefinition(
   const real = realPath(folder)
   if (isInFolder(real, realPath(root)) && !isInFolder(realPath(host.home), realPath(root)))
     return { ...base, absentBecause: `Lock files of editors are not read from the project (${folder}).` }
-  const locks = (await readLocks(folder, isAlive)).filter(({ pid }) => pid !== undefined)
+  const locks = (await readLocks(folder, isRunning)).filter(({ pid }) => pid !== undefined)
   const lock = (['ws', 'sse'] as const)
     .flatMap((transport) => chooseLock(locks, { transport, workspace: [cwd] }) ?? [])
     .sort((one, other) => other.modifiedMs - one.modifiedMs)[0]
@@ -139,14 +140,4 @@ function isOwn(path: string): boolean {
   if (!stat || stat.isSymbolicLink()) return false
   const user = process.getuid?.()
   return user === undefined || (stat.uid === user && (stat.mode & 0o002) === 0)
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // EPERM: it runs, but under another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
 }

@@ -5,8 +5,8 @@ import {
   pendingIn,
   permissionRules,
   recordName,
+  rulesOfUnknownServers,
   type SettingsInput,
-  strayRules,
   unboundMachines,
   writtenHooks,
 } from './effective-settings.ts'
@@ -87,7 +87,7 @@ describe('rules', () => {
       { product: 'claude', file: '/c' },
     )
     const documents = [ours, foreign]
-    const stray = strayRules(permissionRules(input(documents)), documents, ['git'])
+    const stray = rulesOfUnknownServers(permissionRules(input(documents)), documents, ['git'])
     expect(stray.map(({ path, message, hint }) => [path, message.includes('mcp__gti'), hint])).toEqual([
       ['permissions.deny', true, 'Did you mean the server "git"?'],
     ])

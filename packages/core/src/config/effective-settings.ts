@@ -74,7 +74,7 @@ export function permissionRules(input: SettingsInput): PermissionRule[] {
 }
 
 /** Rules in our own files that name a server which does not exist. */
-export function strayRules(
+export function rulesOfUnknownServers(
   rules: readonly PermissionRule[],
   documents: readonly ConfigDocument[],
   servers: readonly string[],
@@ -83,22 +83,22 @@ export function strayRules(
 }
 
 /** A rule of the settings that matches no tool, and what to tell the user. */
-export interface StrayToolRule {
+export interface UnmatchedToolRule {
   readonly rule: PermissionRule
   readonly diagnostic: Diagnostic
 }
 
 /** Rules in our own files that match no tool of their server, where `toolsOf` knows its tools. */
-export function strayToolRules(
-  { rules, documents, servers }: StrayToolInput,
+export function rulesOfUnknownTools(
+  { rules, documents, servers }: UnknownToolInput,
   toolsOf: (server: string) => readonly ToolNames[] | undefined,
-): readonly StrayToolRule[] {
+): readonly UnmatchedToolRule[] {
   const names = servers.map(({ name }) => name)
   return rulesWithoutTool(ownRules(rules, documents), names, toolsOf)
 }
 
 /** The parts of a configuration that it needs. */
-export interface StrayToolInput {
+export interface UnknownToolInput {
   readonly rules: readonly PermissionRule[]
   readonly documents: readonly ConfigDocument[]
   readonly servers: readonly { readonly name: string }[]

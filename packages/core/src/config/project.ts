@@ -35,7 +35,9 @@ export function* upwards(start: string): Generator<string> {
 
 export function realPath(path: string): string {
   try {
-    return lazyModule('node:fs').realpathSync(path)
+    const { realpathSync } = lazyModule('node:fs')
+    // The system's own is many times faster. Elsewhere it spells a path anew, in another case or as another drive.
+    return process.platform === 'linux' ? realpathSync.native(path) : realpathSync(path)
   } catch {
     // A folder that does not exist keeps its path.
     return path

@@ -14,9 +14,10 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { isRunning } from '../files/running.ts'
 import { systemHost } from '../host.ts'
 import { IDE_LIMITS } from '../limits.ts'
-import { chooseLock, type IdeLock, isAlive, lockFolder, parseLock, readLocks } from './editor-locks.ts'
+import { chooseLock, type IdeLock, lockFolder, parseLock, readLocks } from './editor-locks.ts'
 import { type Configuration, type LoadOptions, loadConfiguration, reloadConfiguration } from './load.ts'
 import { addServer, approve, trustFolder } from './manage.ts'
 import { pendingApprovals } from './resolve.ts'
@@ -448,6 +449,6 @@ describe('the lock of an editor', () => {
   })
 
   it('is of a process that runs', () => {
-    expect([isAlive(process.pid), isAlive(2 ** 22 + 1)]).toEqual([true, false])
+    expect([isRunning(process.pid), isRunning(2 ** 22 + 1)]).toEqual([true, false])
   })
 })

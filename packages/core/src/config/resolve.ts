@@ -9,7 +9,7 @@ import {
   type PermissionRule,
   pendingIn,
   permissionRules,
-  strayRules,
+  rulesOfUnknownServers,
   unboundMachines,
   type WrittenHooks,
   writtenHooks,
@@ -110,7 +110,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
   for (const resolution of resolutions.values()) diagnostics.push(...missingVariables(resolution))
   const all = [...resolutions.values()]
   const rules = permissionRules(input)
-  diagnostics.push(...strayRules(rules, input.documents, [...resolutions.keys()]))
+  diagnostics.push(...rulesOfUnknownServers(rules, input.documents, [...resolutions.keys()]))
   return {
     servers: all.flatMap(({ server }) => server ?? []),
     resolutions,

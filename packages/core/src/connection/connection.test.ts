@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { board, fixture, isAlive, recorded, textOf, until } from './fixtures/kit.ts'
+import { isRunning } from '../files/running.ts'
+import { board, fixture, recorded, textOf, until } from './fixtures/kit.ts'
 
 describe('bringing a server up', () => {
   it('connects nothing until it is needed, and then once', async () => {
@@ -63,7 +64,7 @@ describe('closing', () => {
     const made = await board({ servers: [raw.server] })
     await made.ready()
     await Promise.all([made.close(), made.close()])
-    await until('the process is gone', () => raw.pids().every((pid) => !isAlive(pid)))
+    await until('the process is gone', () => raw.pids().every((pid) => !isRunning(pid)))
     await expect(made.link.request('raw', 'tools/list')).rejects.toMatchObject({ code: 'IO_ERROR' })
     expect(raw.pids()).toHaveLength(1)
   })

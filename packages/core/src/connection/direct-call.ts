@@ -13,7 +13,13 @@ import { unwrapHttp } from './request-errors.ts'
 import type { Json } from './server-info.ts'
 import type { Session } from './session.ts'
 
-/** How one request to a server is sent. */
+/**
+ * How one request to a server is sent.
+ *
+ * @example
+ * const options: RequestOptions = { timeoutMs: 5000, signal: AbortSignal.timeout(60_000) }
+ * console.log(Object.keys(await board.link.request('notes', 'tools/list', {}, options))[0]) // tools
+ */
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   /** In place of `signal`, which is then made only when something has to wait. */

@@ -115,7 +115,8 @@ export class JsonRpcPeer {
   exchange(method: string, params: Json | undefined, options: OutgoingRequest, sink: ResponseSink): void {
     const { signal, cancellation, timeoutMs } = options
     if (signal?.aborted || cancellation?.cancelled || this.#closed) {
-      const aborted = (signal?.aborted || cancellation?.cancelled) && new RequestAborted(signal?.reason)
+      const isAborted = signal?.aborted || cancellation?.cancelled
+      const aborted = isAborted && new RequestAborted(signal?.reason ?? cancellation?.reason)
       sink.fail(aborted || new ChannelClosed(false, this.#lastTrouble))
       return
     }
@@ -128,7 +129,8 @@ export class JsonRpcPeer {
       pending.onAbort = () => this.#abandon(pending, new RequestAborted(signal.reason))
       signal.addEventListener('abort', pending.onAbort, { once: true })
     }
-    if (cancellation) cancellation.onCancel = () => this.#abandon(pending, new RequestAborted(undefined))
+    if (cancellation)
+      cancellation.onCancel = () => this.#abandon(pending, new RequestAborted(cancellation.reason))
     if (timeoutMs > 0) this.#expect(pending)
     const body = sink.progress ? withProgressToken(params, id) : params
     const message = body

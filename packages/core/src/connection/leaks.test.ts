@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { openBoard } from '../board/open.ts'
+import { isRunning } from '../files/running.ts'
 import { httpFixture } from './fixtures/http.ts'
-import { configured, fixture, folder, isAlive, until } from './fixtures/kit.ts'
+import { configured, fixture, folder, until } from './fixtures/kit.ts'
 import { build } from './fixtures/tools.mjs'
 
 /** How many children, pipes and sockets keep this process busy. */
@@ -23,7 +24,7 @@ describe('connecting and closing over and over', () => {
     }
     const before = handles()
     for (let i = 0; i < 20; i++) await cycle()
-    await until('all processes are gone', () => !raw.pids().some(isAlive))
+    await until('all processes are gone', () => !raw.pids().some(isRunning))
     expect(raw.pids()).toHaveLength(20)
     await until('no more handles are open than before', () => handles() <= before)
   })
@@ -94,14 +95,14 @@ describe('connecting and closing over and over', () => {
       existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim().split('\n').map(Number) : []
     // The first rounds load the lazy modules.
     for (let i = 0; i < 3; i++) await cycle()
-    await until('the first ones are gone', () => !pids().some(isAlive))
+    await until('the first ones are gone', () => !pids().some(isRunning))
     const before = { handles: handles(), listeners: listeners(), started: pids().length }
     for (let i = 0; i < CYCLES; i += 2) {
       const both = await Promise.all([cycle(), cycle()])
       expect(both.flat()).toEqual(['connected', 'connected', 'connected', 'connected'])
     }
     expect(pids().length - before.started).toBe(CYCLES)
-    await until('all processes are gone', () => !pids().some(isAlive))
+    await until('all processes are gone', () => !pids().some(isRunning))
     await until('no more handles are open than before', () => handles() <= before.handles)
     expect(listeners()).toBe(before.listeners)
   })

@@ -16,7 +16,13 @@ const TOKEN = /^[\w!#$%&'*+\-.^`|~]+$/
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 const DEPTH = 32
 
-/** Finds the arguments that a tool wants as HTTP headers. */
+/**
+ * Finds the arguments that a tool wants as HTTP headers.
+ *
+ * @example
+ * const schema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
+ * console.log(mirrored(scanHeaders(schema), { region: 'eu' })[0]?.header) // Mcp-Param-Region
+ */
 export function scanHeaders(schema: Json): HeaderScan {
   // Few schemas have any, and most of the walk below looks for misplaced ones.
   const marked: Marked[] = []
@@ -31,7 +37,13 @@ export interface Mirrored {
   readonly value: string | number | boolean
 }
 
-/** The arguments of one call that headers repeat; a missing, null or unsuitable one is not repeated. */
+/**
+ * The arguments of one call that headers repeat; a missing, null or unsuitable one is not repeated.
+ *
+ * @example
+ * const schema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
+ * console.log(mirrored(scanHeaders(schema), { region: 'eu' })[0]?.value) // eu
+ */
 export function mirrored(scan: HeaderScan, args: unknown): readonly Mirrored[] {
   if (!('marked' in scan)) return []
   return scan.marked.flatMap(({ header, path }) => {

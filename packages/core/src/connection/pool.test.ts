@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { LocalBoard } from '../board/local-board.ts'
 import type { BoardOptions } from '../board.ts'
+import { isRunning } from '../files/running.ts'
 import { systemHost } from '../host.ts'
-import { board, configured, fixture, folder, isAlive, recorded, until } from './fixtures/kit.ts'
+import { board, configured, fixture, folder, recorded, until } from './fixtures/kit.ts'
 import { ConnectionPool } from './pool.ts'
 
 const EVERYTHING = fileURLToPath(
@@ -56,7 +57,7 @@ describe('a pool', () => {
     await third.ping('one')
     expect(raw.pids()).toHaveLength(1)
     await pool.close()
-    await until('the process is gone', () => !isAlive(raw.pids()[0] ?? 0))
+    await until('the process is gone', () => !isRunning(raw.pids()[0] ?? 0))
   })
 
   it('stops a server that its boards do not use, and starts it again unnoticed when one does', async () => {
@@ -66,7 +67,7 @@ describe('a pool', () => {
     const only = await boardIn(pool, dir, 'a', [raw.server])
     await only.ready()
     const tools = only.tools().map(({ name }) => name)
-    await until('the server rests', () => !isAlive(raw.pids()[0] ?? 0))
+    await until('the server rests', () => !isRunning(raw.pids()[0] ?? 0))
     expect(only.servers()).toMatchObject([{ state: 'pending', listedBy: 'server' }])
     expect(only.tools().map(({ name, available }) => [name, available])).toEqual(
       tools.map((name) => [name, true]),
@@ -86,7 +87,7 @@ describe('a pool', () => {
     const first = await boardIn(pool, dir, 'a', [raw.server])
     await first.ready()
     await first.close()
-    await until('the idle server is gone', () => !isAlive(raw.pids()[0] ?? 0))
+    await until('the idle server is gone', () => !isRunning(raw.pids()[0] ?? 0))
     expect(pool.status()).toEqual([])
     const second = await boardIn(pool, dir, 'a', [raw.server])
     await second.ping('idle')
@@ -136,7 +137,7 @@ describe('a pool', () => {
     const raw = fixture('s', 'raw', { dir, entry: { share: 'user', cwd: dir } })
     const first = await boardIn(pool, dir, 'a', [raw.server])
     await first.ping('s')
-    await until('it was stopped', () => raw.pids().every((pid) => !isAlive(pid)))
+    await until('it was stopped', () => raw.pids().every((pid) => !isRunning(pid)))
     const second = await boardIn(pool, dir, 'b', [raw.server])
     await second.ping('s')
     await first.ping('s')

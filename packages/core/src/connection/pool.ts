@@ -21,7 +21,13 @@ import { SharedServer } from './shared-server.ts'
 import type { TrafficRecorder } from './traffic.ts'
 import type { TrafficHookRun } from './traffic-notes.ts'
 
-/** How a pool of connections behaves. */
+/**
+ * How a pool of connections behaves.
+ *
+ * @example
+ * const options: ConnectionPoolOptions = { idleMs: 60_000, traffic: new TrafficRecorder() }
+ * await new ConnectionPool(options).close()
+ */
 export interface ConnectionPoolOptions {
   readonly host?: Host
   /** A server that is not used is stopped after this many milliseconds, until it is needed; 0 keeps it. */
@@ -56,7 +62,17 @@ interface Kept {
   readonly value: { close(): Promise<void> }
 }
 
-/** Connections that several boards of one process share. */
+/**
+ * Connections that several boards of one process share.
+ *
+ * @example
+ * const pool = new ConnectionPool({ idleMs: 60_000 })
+ * const first = await openBoard({ servers: {}, pool })
+ * const second = await openBoard({ servers: {}, pool })
+ * console.log(pool.status().length) // 0
+ * await Promise.all([first.close(), second.close()])
+ * await pool.close()
+ */
 export class ConnectionPool {
   readonly #host: Host
   readonly #idleMs: number

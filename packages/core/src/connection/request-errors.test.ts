@@ -2,8 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Board } from '../board.ts'
+import { isRunning } from '../files/running.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { board, configured, fixture, heldHost, isAlive, recorded, textOf, until } from './fixtures/kit.ts'
+import { board, configured, fixture, heldHost, recorded, textOf, until } from './fixtures/kit.ts'
 
 const only = (made: Board) => made.servers()[0]
 /** The time to come up, distinct from all other waits. */
@@ -154,7 +155,7 @@ describe('a server that is lost', () => {
     await Promise.all(again)
     expect(raw.pids()).toHaveLength(2)
     await made.close()
-    expect(raw.pids().some(isAlive)).toBe(false)
+    expect(raw.pids().some(isRunning)).toBe(false)
   })
 
   it('is not brought back by a board that closed meanwhile', async () => {
@@ -166,7 +167,7 @@ describe('a server that is lost', () => {
     await made.close()
     await pause(500)
     expect(raw.pids()).toHaveLength(1)
-    expect(raw.pids().some(isAlive)).toBe(false)
+    expect(raw.pids().some(isRunning)).toBe(false)
   })
 })
 

@@ -25,7 +25,13 @@ import {
 } from '../transports/transport-errors.ts'
 import { isObject, RPC } from './server-info.ts'
 
-/** The server responded with a JSON-RPC error. Reachable as the `cause` of the error a caller gets. */
+/**
+ * The server responded with a JSON-RPC error. Reachable as the `cause` of the error a caller gets.
+ *
+ * @example
+ * const error = new JsonRpcError(-32602, 'Unknown tool: sya')
+ * console.log(error.code, error.message) // -32602 Unknown tool: sya
+ */
 export class JsonRpcError extends Error {
   readonly code: number
   readonly data: unknown

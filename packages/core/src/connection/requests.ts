@@ -46,6 +46,8 @@ export class Requests {
   readonly #order = new SerialQueue()
   /** By definition: a tool that changes is another object. */
   readonly #parallel = new WeakMap<object, boolean>()
+  /** By sender: a board has the same for all its requests. */
+  readonly #tellers = new WeakMap<object, RequestHost>()
   /** The tracing API takes as long to load as a small program; a command that only lists servers never needs it. */
   #Trace: typeof RequestTrace | undefined
 
@@ -63,7 +65,7 @@ export class Requests {
     const release = session && this.#turnNow(asked)
     if (!session || !release) return this.#send(withSignal(asked))
     return new Promise((settle, fail) => {
-      const call = new DirectCall(this.#on, asked, session, release, settle, fail, this.#goOn)
+      const call = new DirectCall(this.#tellerOf(options), asked, session, release, settle, fail, this.#goOn)
       session.exchange(method, params, this.#limits(asked), call)
       call.sent()
     })
@@ -76,8 +78,6 @@ export class Requests {
   /** The release of a turn, when the call can be sent without any wait. */
   #turnNow(asked: Asked): Release | undefined {
     if (asked.method !== 'tools/call' || this.#timeoutMs(asked) === 0) return undefined
-    // Its events go elsewhere.
-    if (asked.options.sender) return undefined
     if (!this.#Trace || this.#Trace.isActive()) return undefined
     return this.#mayRunInParallel(asked) ? PARALLEL : this.#order.enterNow()
   }
@@ -119,7 +119,7 @@ export class Requests {
       return this.#followed({ ...asked, options: { ...asked.options, onProgress } }, result)
     })
     try {
-      return await this.#ended(this.#on, call.facts, call.started, undefined, work)
+      return await this.#ended(this.#tellerOf(asked.options), call.facts, call.started, undefined, work)
     } finally {
       call.release()
       release()
@@ -277,7 +277,12 @@ export class Requests {
 
   /** Whose listeners hear of a request. */
   #tellerOf({ sender }: RequestOptions): RequestHost {
-    return sender ? { ...this.#on, ...sender } : this.#on
+    if (!sender) return this.#on
+    const known = this.#tellers.get(sender)
+    if (known) return known
+    const teller = { ...this.#on, ...sender }
+    this.#tellers.set(sender, teller)
+    return teller
   }
 
   #traceFacts(method: string, name: string | undefined) {

@@ -122,7 +122,13 @@ export async function readLog(stateDir: string, server: string): Promise<readonl
   return lines
 }
 
-/** Lines written from now on, by any process, until the signal. */
+/**
+ * Lines written from now on, by any process, until the signal.
+ *
+ * @example
+ * const soon = AbortSignal.timeout(50)
+ * for await (const { text } of followLog('/home/ada/.plugboard/state', 'notes', soon)) console.log(text)
+ */
 export async function* followLog(
   stateDir: string,
   server: string,

@@ -1,6 +1,6 @@
 // server-requests.ts: the requests that a server may send us, however they arrive: as its own request in the legacy
 // era, inside a result in 2026-07-28. A capability is advertised exactly when its handler exists.
-import { isWithinCall } from '../transports/request-context.ts'
+import { isWithinCall } from '../transports/call-stream-context.ts'
 import { withRequestedSchema } from './older-elicitation.ts'
 import { JsonRpcError } from './request-errors.ts'
 import { type Json, RPC } from './server-info.ts'

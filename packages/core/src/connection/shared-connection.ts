@@ -1,6 +1,6 @@
 // shared-connection.ts: one board's part in a connection that other boards use too. Its events, its subscriptions, its
 // questions and its errors are its own; the server, its lists and its log are shared.
-import { abortable } from '../async/waits.ts'
+import { abortable, Cancellation } from '../async/waits.ts'
 import type { TransportType } from '../config/entry.ts'
 import { Cancelled, IoError } from '../errors.ts'
 import type { Events, ListKind } from '../events.ts'
@@ -32,6 +32,9 @@ export class SharedConnection implements Connection {
   readonly #options: ConnectionOptions
   readonly #servers: SharedServers
   readonly #closing = new AbortController()
+  /** The requests that run now. */
+  readonly #running = new Set<Cancellation>()
+  readonly #sender: NonNullable<RequestOptions['sender']>
   readonly #followed = new Set<string>()
   #shared: SharedServer
   /** What is remembered as failed was found out for an earlier board: this one has it tried again, once. */
@@ -41,6 +44,7 @@ export class SharedConnection implements Connection {
     this.#options = options
     this.root = root
     this.#servers = servers
+    this.#sender = { events: options.events, nextCall: options.nextCall }
     this.#shared = servers.find(this)
   }
 
@@ -106,23 +110,44 @@ export class SharedConnection implements Connection {
     const { name } = this.server
     if (this.#closing.signal.aborted)
       throw new IoError(`The connection to "${name}" is closed.`, { server: name })
-    const given = signalOf(options)
-    await this.#triedAgain(given)
+    if (this.#isFirstUse || this.#mustWait) await this.#triedAgain(signalOf(options))
     const shared = this.#joined()
     const level = params?.['level']
     if (method === 'logging/setLevel' && typeof level === 'string') return await shared.setLevel(this, level)
-    const { nextCall, callTimeoutMs } = this.#options
-    const signal = given ? AbortSignal.any([given, this.#closing.signal]) : this.#closing.signal
-    return await shared.during(this, () =>
-      shared.connection.request(method, params, {
-        ...options,
-        cancellation: undefined,
-        signal,
-        timeoutMs: options.timeoutMs ?? this.server.entry.timeout ?? callTimeoutMs,
-        taskMs: options.taskMs ?? options.totalMs ?? options.timeoutMs,
-        sender: { events: this.events, nextCall },
-      }),
+    const { callTimeoutMs } = this.#options
+    return await this.#untilClosed(options, (cancellation) =>
+      shared.during(this, () =>
+        shared.connection.request(method, params, {
+          ...options,
+          signal: undefined,
+          cancellation,
+          timeoutMs: options.timeoutMs ?? this.server.entry.timeout ?? callTimeoutMs,
+          taskMs: options.taskMs ?? options.totalMs ?? options.timeoutMs,
+          sender: this.#sender,
+        }),
+      ),
     )
+  }
+
+  /** Cancelled by the caller, and by the end of the board, of which the caller has to be told. */
+  async #untilClosed<T>(
+    { signal, cancellation: given }: RequestOptions,
+    work: (cancellation: Cancellation) => Promise<T>,
+  ): Promise<T> {
+    const own = new Cancellation()
+    const follow = () => own.cancel(given ? given.reason : signal?.reason)
+    if (given) given.onCancel = follow
+    else signal?.addEventListener('abort', follow, { once: true })
+    if (given ? given.cancelled : signal?.aborted) follow()
+    if (this.#closing.signal.aborted) own.cancel(this.#closing.signal.reason)
+    this.#running.add(own)
+    try {
+      return await work(own)
+    } finally {
+      this.#running.delete(own)
+      if (given) given.onCancel = undefined
+      else signal?.removeEventListener('abort', follow)
+    }
   }
 
   async list<K extends ListKind>(kind: K, signal?: AbortSignal): Promise<Catalog[K]['items']> {
@@ -155,7 +180,9 @@ export class SharedConnection implements Connection {
   /** The board leaves: its requests are cancelled, and the server goes on for the others. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return
-    this.#closing.abort(new Cancelled('The board was closed.'))
+    const closed = new Cancelled('The board was closed.')
+    this.#closing.abort(closed)
+    for (const running of this.#running) running.cancel(closed)
     const shared = this.#shared
     shared.leave(this)
     const alone = [...this.#followed].filter((uri) => !shared.isFollowed(uri, this))

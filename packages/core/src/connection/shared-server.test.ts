@@ -1,5 +1,6 @@
 // One server that several boards use: whom its events, questions and log go to, when it rests, and what its status says.
 import { afterEach, describe, expect, it } from 'vitest'
+import { Cancellation } from '../async/waits.ts'
 import type { Share } from '../config/entry.ts'
 import { Events } from '../events.ts'
 import { type Host, systemHost } from '../host.ts'
@@ -167,6 +168,84 @@ describe('a shared server that is up', () => {
     second.connection.wake(true)
     await second.connection.request('ping')
     expect(server.starts).toBe(2)
+  })
+})
+
+describe('a call on a shared server', () => {
+  const OWN = ['call-started', 'progress', 'call-ended'] as const
+  const tools = [
+    { name: 'quick', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
+    { name: 'slow', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
+  ]
+
+  /** Two boards whose server is up and has answered a call of each; `slow` answers when the test says. */
+  async function calling() {
+    let finish = (_: Json): void => undefined
+    const answer = ({ name }: Json) =>
+      name === 'slow' ? new Promise<Json>((done) => (finish = done)) : { content: [] }
+    const server = scriptedServer(
+      { 'tools/list': () => ({ tools }), 'tools/call': answer },
+      { capabilities: { tools: {} } },
+    )
+    const { board } = setUp(server)
+    const boards = [board(), board()] as const
+    const told = boards.map(({ events }) => {
+      const heard: string[] = []
+      for (const type of OWN) events.on(type, () => heard.push(type))
+      return heard
+    })
+    for (const { connection } of boards) {
+      await connection.settled()
+      await connection.request('tools/call', { name: 'quick' })
+    }
+    for (const heard of told) heard.length = 0
+    const started = () => server.seen.filter(([, params]) => params?.['name'] === 'slow').length
+    return { server, boards, told, started, finish: (result: Json) => finish(result) }
+  }
+
+  it('is reported to its own board alone', async () => {
+    const { boards, told, started, finish } = await calling()
+    const [a] = boards
+    const running = a.connection.request('tools/call', { name: 'slow' })
+    await until('it runs', () => started() === 1)
+    expect(told).toEqual([['call-started'], []])
+    finish({ content: [{ type: 'text', text: 'done' }] })
+    expect(await running).toEqual({ content: [{ type: 'text', text: 'done' }] })
+    expect(told).toEqual([['call-started', 'call-ended'], []])
+  })
+
+  it.each(['a signal', 'a cancellation', 'the end of the board'])(
+    'is cancelled by %s, and the server is told',
+    async (how) => {
+      const { server, boards, told, started } = await calling()
+      const [a, b] = boards
+      const controller = new AbortController()
+      const cancellation = new Cancellation()
+      const options =
+        how === 'a signal' ? { signal: controller.signal } : how === 'a cancellation' ? { cancellation } : {}
+      const running = a.connection.request('tools/call', { name: 'slow' }, options)
+      const refused = expect(running).rejects.toMatchObject({ code: 'CANCELLED' })
+      await until('it runs', () => started() === 1)
+      if (how === 'a signal') controller.abort()
+      else if (how === 'a cancellation') cancellation.cancel()
+      else await a.connection.close()
+      await refused
+      await until('it is told', () => server.seen.some(([method]) => method === 'notifications/cancelled'))
+      // The client did not cancel it: it has to get an answer.
+      expect(cancellation.cancelled).toBe(how === 'a cancellation')
+      expect(told).toEqual([['call-started', 'call-ended'], []])
+      expect(await b.connection.request('tools/call', { name: 'quick' })).toEqual({ content: [] })
+    },
+  )
+
+  it.each(['a signal', 'a cancellation'])('is not sent when %s came first', async (how) => {
+    const { boards, started } = await calling()
+    const cancellation = new Cancellation()
+    cancellation.cancel()
+    const options = how === 'a signal' ? { signal: AbortSignal.abort() } : { cancellation }
+    const refused = boards[0].connection.request('tools/call', { name: 'slow' }, options)
+    await expect(refused).rejects.toMatchObject({ code: 'CANCELLED' })
+    expect(started()).toBe(0)
   })
 })
 

@@ -93,7 +93,16 @@ export type TrafficSink = Pick<TrafficRecorder, 'link' | 'record'> &
 /** Only what the message was is known. */
 const OUTLINE = Symbol('outline')
 
-/** A ring of the last messages of all connections of a pool. */
+/**
+ * A ring of the last messages of all connections of a pool.
+ *
+ * @example
+ * const traffic = new TrafficRecorder()
+ * const pool = new ConnectionPool({ traffic })
+ * const stop = traffic.onRecorded(() => console.log(traffic.entries().at(-1)?.method))
+ * stop()
+ * await pool.close()
+ */
 export class TrafficRecorder {
   readonly #now: () => number
   /** By place in the ring. Arrays of their own, so that a message on the hot path makes no object. */

@@ -22,7 +22,7 @@ import type { Host } from '../host.ts'
 import { cleanText, cutText } from '../text/sanitize.ts'
 import { httpStatus } from '../transports/transport-errors.ts'
 import { type Finding, toolFindings } from './findings.ts'
-import { askOnce, findCommand, reachHost } from './reach.ts'
+import { askOnce, findCommand, reachHost } from './reachability.ts'
 import { failed, passed, type Step, type StepName } from './steps.ts'
 
 export interface Diagnosis {

@@ -3,10 +3,12 @@
 import { MISSING_INPUT_SCHEMA } from '../connection/tool-definition.ts'
 import { isObject, own } from '../json.ts'
 import { DOCTOR_LIMITS, TOOL_LIMITS } from '../limits.ts'
-import { cleanLine, injectionSigns, plainName, readToolList, type ToolDefinition } from '../tools/index.ts'
+import { readToolList } from '../tools/definition.ts'
+import { cleanLine, plainName, type ToolDefinition } from '../tools/index.ts'
 import { compileSchema } from '../tools/schema/index.ts'
 import { subschemas } from '../tools/schema/positions.ts'
 import { resolveReference, type SchemaNames, survey } from '../tools/schema/reference.ts'
+import { injectionSigns } from '../tools/tool-poisoning.ts'
 
 export type FindingKind =
   | 'root-type'

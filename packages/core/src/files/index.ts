@@ -2,4 +2,5 @@
 // content.
 export { type FileLock, type LockOptions, withFileLock } from './lock.ts'
 export { type ReadOutcome, readTextFile } from './read.ts'
+export { isRunning } from './running.ts'
 export { realTarget, writeFileAtomic } from './write.ts'

@@ -6,7 +6,8 @@ import { dirname } from 'node:path'
 import { Cancelled, IoError, Timeout } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { readTextFile } from './read.ts'
-import { uniqueName } from './unique.ts'
+import { isRunning } from './running.ts'
+import { uniqueName } from './unique-name.ts'
 
 export interface LockOptions {
   /** How long to wait for the lock before giving up. */
@@ -123,7 +124,7 @@ async function isAbandoned(file: string, staleMs: number): Promise<boolean> {
   const owner = await readOwner(file)
   // A lock file is empty for the moment between its creation and its first write.
   if (!owner) return Date.now() - info.mtimeMs > 2000
-  return owner.host === hostname() && !isAlive(owner.pid)
+  return owner.host === hostname() && !isRunning(owner.pid)
 }
 
 /**
@@ -167,15 +168,6 @@ function isOwner(value: unknown): value is Owner {
     typeof value['host'] === 'string' &&
     typeof value['token'] === 'string'
   )
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))

@@ -1,7 +1,7 @@
 // write.ts: replaces a file in one step, so that a reader sees the old text or the new one and never half of it.
 import { chmod, constants, lstat, mkdir, open, readlink, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { uniqueName } from './unique.ts'
+import { uniqueName } from './unique-name.ts'
 
 const MAX_LINKS = 16
 /** Windows refuses to rename over a file that another process has open for a moment. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { heldHost, until } from '../connection/fixtures/kit.ts'
+import { isRunning } from '../files/running.ts'
 import { type Host, systemHost } from '../host.ts'
 import type { HookRun } from './hook-decision.ts'
 import { type Hook, type HookInput, Hooks, readHooks } from './hooks.ts'
@@ -110,7 +111,7 @@ describe('commands before a call', () => {
     pass()
     expect(await outcome).toMatchObject({ kind: 'go' })
     expect(warnings[0]).toContain('took longer than 1500 ms')
-    await until('its child is gone', () => !alive(started()))
+    await until('its child is gone', () => !isRunning(started()))
     const abort = new AbortController()
     setTimeout(() => abort.abort(), 50)
     expect(
@@ -554,16 +555,6 @@ describe('hooks in a settings file', () => {
     },
   )
 })
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    // ESRCH: no process has this id any more.
-    return false
-  }
-}
 
 it('tells of every hook that ran, what it decided', async () => {
   const runs: HookRun[] = []

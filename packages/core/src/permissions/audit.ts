@@ -30,6 +30,8 @@ export interface AuditEvent {
   readonly at?: number
   /** The code of the error, never its text. */
   readonly error?: string | undefined
+  /** `expect` was called for it. */
+  readonly expected?: boolean
 }
 
 type Subject = Pick<AuditEvent, 'server' | 'tool' | 'caller' | 'user' | 'outcome'>
@@ -69,6 +71,9 @@ export class AuditLog {
   #spare: Buffer | undefined
   #flushNow: (() => void) | undefined
   #flushing = false
+  /** Lines that are still to come, of calls that were sent. */
+  #expected = 0
+  #allArrived: (() => void) | undefined
   /** The time of the last line and its text, and those of its second: many lines share one. */
   #clock = { at: Number.NaN, text: '' }
   #second = { at: Number.NaN, text: '' }
@@ -83,6 +88,7 @@ export class AuditLog {
    * when so many lines are waiting that the next call should wait too.
    */
   record(event: AuditEvent): Promise<void> | undefined {
+    if (event.expected && --this.#expected === 0) this.#allArrived?.()
     const { bytes } = this.#waiting
     const count = this.#waiting.count + this.#latest.length
     // The callers do not wait when they are told to: then lines are dropped, and the log says how many.
@@ -96,6 +102,11 @@ export class AuditLog {
     this.#flushNow?.()
     if (count < AUDIT_LIMITS.queued && bytes < AUDIT_LIMITS.queuedBytes) return undefined
     return new Promise((room) => this.#crowd.push(room))
+  }
+
+  /** A call was sent: its line will be recorded when it ends. */
+  expect(): void {
+    this.#expected++
   }
 
   /** The arguments of a call to this server as the log shows them: JSON, without secrets. */
@@ -134,6 +145,15 @@ export class AuditLog {
       await this.#writing
     }
     this.#flushing = false
+  }
+
+  /** Resolves when the lines of the calls that were sent have come too, and all of them are on disk. */
+  async close(): Promise<void> {
+    if (this.#expected > 0)
+      await new Promise<void>((done) => {
+        this.#allArrived = done
+      })
+    await this.flush()
   }
 
   async #drain(): Promise<void> {

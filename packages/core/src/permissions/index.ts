@@ -1,6 +1,6 @@
 // permissions: may this call be made, what decides it, and the record of it.
 
-export { type StrayToolRule, strayToolRules } from '../config/effective-settings.ts'
+export { rulesOfUnknownTools, type UnmatchedToolRule } from '../config/effective-settings.ts'
 export {
   concernsServer,
   coversServer,

@@ -21,7 +21,12 @@ const EMOJI_JOINT =
   /([\p{Extended_Pictographic}\p{Emoji_Modifier}])(\ufe0f\u200d(?=\p{Extended_Pictographic})|\u200d(?=\p{Extended_Pictographic})|\ufe0f)/gu
 const LONE_SURROGATE = /\p{Surrogate}/gu
 
-/** Removes escape sequences, control, bidi and invisible characters; newlines and tabs stay. */
+/**
+ * Removes escape sequences, control, bidi and invisible characters; newlines and tabs stay.
+ *
+ * @example
+ * console.log(cleanText('\u001b[31mred\u001b[0m')) // red
+ */
 export function cleanText(text: string): string {
   // Nearly every text is plain, and one test is enough for those.
   if (/^[\n\t\x20-\x7e]*$/.test(text)) return text
@@ -46,7 +51,12 @@ const JOINTS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(PLACEHOLDERS).map(([joint, mark]) => [mark, joint]),
 )
 
-/** The text in one line, for names and titles. */
+/**
+ * The text in one line, for names and titles.
+ *
+ * @example
+ * console.log(cleanLine('two\nlines', 20)) // two lines
+ */
 export function cleanLine(text: string, maxChars: number): string {
   return cutText(
     cleanText(text.slice(0, maxChars * 4))

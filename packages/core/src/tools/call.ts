@@ -141,6 +141,7 @@ class SupervisedCall {
   readonly #started: number
   #verdict: GateDecision | undefined
   #shownArguments: string | undefined
+  #isSent = false
 
   constructor(ports: CallPorts, tool: BoundTool, args: Args, context: CallContext) {
     this.#ports = ports
@@ -173,7 +174,10 @@ class SupervisedCall {
 
   /** While the server works, what the audit log will show is made. */
   sent(): void {
-    this.#shownArguments = this.#ports.audit?.shown(this.#tool.server, this.args)
+    const { audit } = this.#ports
+    this.#isSent = true
+    audit?.expect()
+    this.#shownArguments = audit?.shown(this.#tool.server, this.args)
   }
 
   hooksAfter(answer: unknown): Promise<unknown> {
@@ -217,6 +221,7 @@ class SupervisedCall {
       arguments: this.args,
       shownArguments: this.#shownArguments,
       error,
+      expected: this.#isSent,
     })
   }
 }

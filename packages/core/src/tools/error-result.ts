@@ -3,7 +3,12 @@ import { isPlugboardError } from '../errors.ts'
 import { cleanText } from '../text/sanitize.ts'
 import type { ToolResult } from './result.ts'
 
-/** The result in place of an error. A hint about commands or methods is for the program, not for the model. */
+/**
+ * The result in place of an error. A hint about commands or methods is for the program, not for the model.
+ *
+ * @example
+ * console.log(errorResult(new Error('The disk is full.')).isError) // true
+ */
 export function errorResult(error: unknown): ToolResult {
   const message = error instanceof Error ? error.message : String(error)
   const hint =

@@ -1,48 +1,38 @@
 // tools: from what servers list to what an agent uses.
 export { type HeaderScan, mirrored, scanHeaders } from '../connection/param-headers.ts'
-export { cleanLine, cleanText, describeTool } from '../text/sanitize.ts'
-export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
-export {
-  type Args,
-  type CallPorts,
-  callTool,
-  lateResult,
-  passTool,
-  type SendOptions,
-  type ToolLookup,
+export { cleanLine, cleanText } from '../text/sanitize.ts'
+export type { ToolTraits } from './annotations.ts'
+export type {
+  Args,
+  CallPorts,
+  SendOptions,
+  ToolLookup,
 } from './call.ts'
-export {
-  type JsonSchema,
-  type ReadTools,
-  readToolList,
-  type ToolAnnotations,
-  type ToolDefinition,
+export type {
+  JsonSchema,
+  ReadTools,
+  ToolAnnotations,
+  ToolDefinition,
 } from './definition.ts'
-export { errorResult, textErrorResult } from './error-result.ts'
+export { errorResult } from './error-result.ts'
 export * from './formats/index.ts'
 export { decodeBase64, identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
 export { parsedArguments } from './parsed-arguments.ts'
-export { type AcceptedTools, permissionHint, permissionRequest } from './permit.ts'
+export type { AcceptedTools } from './permit.ts'
 export {
   linkLine,
   type ModelBlock,
   otherFields,
-  plainResult,
-  presentResult,
   type ResultOptions,
-  resultLimit,
   type ToolResult,
 } from './result.ts'
-export { pruneResults, type ResultFiles, resultFiles, type SavedFile } from './result-files.ts'
-export {
-  type CompiledSchema,
-  compileSchema,
-  loadZod,
-  type SchemaIssue,
-  type SchemaResult,
-  toZod,
-  type Zod,
+export { type ResultFiles, resultFiles, type SavedFile } from './result-files.ts'
+export type {
+  CompiledSchema,
+  SchemaIssue,
+  SchemaResult,
+  Zod,
 } from './schema/index.ts'
 export {
   embeddingText,
@@ -70,17 +60,12 @@ export {
   type Tool,
   type ToolActions,
 } from './tool.ts'
-export { type InjectionSign, injectionSigns } from './tool-poisoning.ts'
+export type { InjectionSign } from './tool-poisoning.ts'
 export { type FoundTools, TOOL_SEARCH_NAME, type ToolSearch, toolSearch } from './tool-search.ts'
-export {
-  accept,
-  type LockedTool,
-  type LockFile,
-  readLock,
-  type ToolChange,
-  toolChanges,
-  toolHash,
-  updateLock,
+export type {
+  LockedTool,
+  LockFile,
+  ToolChange,
 } from './tools-lock.ts'
 export { typeDeclarations } from './type-declarations.ts'
 export type { CallRest, ResultOf, ToolFunctions, ToolName, ToolTypes } from './typed-tools.ts'

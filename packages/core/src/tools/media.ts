@@ -38,7 +38,12 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'video/webm': 'webm',
 }
 
-/** By content first; the claimed type counts only where the bytes do not tell, and never makes something an image. */
+/**
+ * By content first; the claimed type counts only where the bytes do not tell, and never makes something an image.
+ *
+ * @example
+ * console.log(identifyBytes(Buffer.from('%PDF-1.7\n'), 'image/png').mimeType) // application/pdf
+ */
 export function identify(bytes: Buffer, claimed: string | undefined): Media {
   const found = byContent(bytes)
   if (found) return { ...found, extension: EXTENSIONS[found.mimeType] ?? 'bin' }
@@ -113,7 +118,12 @@ function readJpeg(bytes: Buffer): Partial<Size> {
   return {}
 }
 
-/** Bytes from base64 of either alphabet, also from a `data:` URL; undefined when it is not base64. */
+/**
+ * Bytes from base64 of either alphabet, also from a `data:` URL; undefined when it is not base64.
+ *
+ * @example
+ * console.log(decodeBase64('aGVsbG8=')?.toString()) // hello
+ */
 export function decodeBase64(text: string): Buffer | undefined {
   const comma = text.startsWith('data:') ? text.indexOf(',') : -1
   const body = (comma > 0 && comma < 200 ? text.slice(comma + 1) : text).replace(/\s+/g, '')

@@ -17,7 +17,12 @@ export type Resolved =
   /** A spelling that matches more than one tool; `names` are the unambiguous ones. */
   | { readonly kind: 'ambiguous'; readonly names: readonly string[] }
 
-/** The name before shortening and before collisions are resolved. */
+/**
+ * The name before shortening and before collisions are resolved.
+ *
+ * @example
+ * console.log(plainName({ server: 'notes', tool: 'say it' })) // mcp__notes__say_it
+ */
 export function plainName(ref: ToolRef): string {
   return `mcp__${ruleSpelling(ref.server)}__${ruleSpelling(ref.tool)}`
 }
@@ -29,6 +34,11 @@ export function plainName(ref: ToolRef): string {
  * changed, then a server name without `__`, then alphabetical order. The others get the name with a hash of the pair.
  * So one set of pairs gives the same names in whatever order it comes. A name once given is never given to another
  * pair while the registry lives, so that a server that appears later cannot take over a name a model already holds.
+ *
+ * @example
+ * const names = new NameRegistry()
+ * console.log(names.update([{ server: 'notes', tool: 'say' }])[0]) // mcp__notes__say
+ * console.log(names.resolve('notes.say').kind) // found
  */
 export class NameRegistry {
   readonly #byName = new Map<string, ToolRef>()

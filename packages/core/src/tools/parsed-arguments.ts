@@ -1,7 +1,12 @@
 // parsed-arguments.ts: the arguments of a call where a provider sends them as text.
 import { InvalidInput } from '../errors.ts'
 
-/** A model's arguments as JSON text; an empty text means none. */
+/**
+ * A model's arguments as JSON text; an empty text means none.
+ *
+ * @example
+ * console.log(parsedArguments('{"text":"hi"}')) // { text: 'hi' }
+ */
 export function parsedArguments(text: string): unknown {
   if (text.trim() === '') return {}
   try {

@@ -26,7 +26,13 @@ export interface ResultFilesOptions {
   readonly tool: string
 }
 
-/** Where files of results are saved. */
+/**
+ * Where files of results are saved.
+ *
+ * @example
+ * const files = resultFiles({ folder: '/tmp/plugboard-results', host: systemHost(), server: 'notes', tool: 'say' })
+ * console.log((await files.save('hello', 'text/plain', 'txt')).bytes) // 5
+ */
 export function resultFiles({ folder, host, server, tool }: ResultFilesOptions): ResultFiles {
   return {
     async save(data, mimeType, extension) {

@@ -114,7 +114,12 @@ export async function presentResult(raw: unknown, options: ResultOptions): Promi
 /** The protocol's fields of a result; `content` counts only when it is a list. */
 const KNOWN_FIELDS = new Set(['content', 'structuredContent', 'isError', '_meta', 'resultType'])
 
-/** What a result contains outside the protocol's fields: nothing, the value itself, or an object of those fields. */
+/**
+ * What a result contains outside the protocol's fields: nothing, the value itself, or an object of those fields.
+ *
+ * @example
+ * console.log(otherFields({ content: [], took: 12 })) // { took: 12 }
+ */
 export function otherFields(raw: unknown): unknown {
   if (!isObject(raw)) return raw === null || (Array.isArray(raw) && raw.length === 0) ? undefined : raw
   const rest: Record<string, unknown> = {}
@@ -261,7 +266,12 @@ async function addBinary(
   draft.say(`[${what} saved to ${file.path} (${facts})${note}]`)
 }
 
-/** A resource link as one line. */
+/**
+ * A resource link as one line.
+ *
+ * @example
+ * console.log(linkLine({ type: 'resource_link', uri: 'file:///a.txt', name: 'a.txt' })) // [link: a.txt · file:///a.txt]
+ */
 export function linkLine(block: Readonly<Record<string, unknown>>): string {
   const uri = text(block.uri) ?? 'no address'
   const name = text(block.title) ?? text(block.name)

@@ -213,7 +213,13 @@ export class ToolIndex {
   }
 }
 
-/** What an embedding model reads of a tool. */
+/**
+ * What an embedding model reads of a tool.
+ *
+ * @example
+ * const say = { name: 'mcp__notes__say', server: 'notes', tool: 'say', description: 'Repeats a text' }
+ * console.log(embeddingText(say)) // notes: say. Repeats a text
+ */
 export function embeddingText({
   server,
   tool,

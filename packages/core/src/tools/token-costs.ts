@@ -29,7 +29,13 @@ export interface TokenCosts {
   readonly tokens: number
 }
 
-/** Estimated tokens of one definition as a provider gets it. */
+/**
+ * Estimated tokens of one definition as a provider gets it.
+ *
+ * @example
+ * const [tool] = board.tools()
+ * if (tool) console.log(toolTokens(tool) > 10) // true
+ */
 export function toolTokens(tool: OfferedTool): number {
   const text =
     tool.name.length + tool.description.length + JSON.stringify(portable(tool.inputJsonSchema)).length
@@ -38,6 +44,9 @@ export function toolTokens(tool: OfferedTool): number {
 
 /**
  * How many tokens of a model's context the definitions take, in all and by server.
+ *
+ * @example
+ * console.log(tokenCosts(board.link.tools()).servers[0]?.server) // notes
  */
 export function tokenCosts(tools: readonly CountedTool[]): TokenCosts {
   const lines = new Map<string, { tools: number; tokens: number; largest: ServerTokenCost['largest'] }>()
@@ -55,7 +64,13 @@ export function tokenCosts(tools: readonly CountedTool[]): TokenCosts {
   return { servers, tools: tools.length, tokens: servers.reduce((sum, { tokens }) => sum + tokens, 0) }
 }
 
-/** What decides whether all tools are sent to a model. */
+/**
+ * What decides whether all tools are sent to a model.
+ *
+ * @example
+ * const options: LoadingOptions = { contextTokens: 200_000, maxTools: 50 }
+ * console.log(planLoading(board.link.tools(), options).kind) // all
+ */
 export interface LoadingOptions {
   /** The model's context in tokens. */
   readonly contextTokens?: number
@@ -75,7 +90,12 @@ export type Loading<T> =
       readonly why: string
     }
 
-/** Sends every tool while they fit the budget; past it only those that are always loaded, and a search for the rest. */
+/**
+ * Sends every tool while they fit the budget; past it only those that are always loaded, and a search for the rest.
+ *
+ * @example
+ * console.log(planLoading(board.link.tools(), { mode: 'true' }).kind) // search
+ */
 export function planLoading<T extends CountedTool>(
   tools: readonly T[],
   options: LoadingOptions = {},

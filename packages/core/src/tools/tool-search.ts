@@ -5,7 +5,12 @@ import { portable } from './formats/portable.ts'
 import { type SearchableTool, ToolIndex } from './search-ranking.ts'
 import type { OfferedTool } from './tool.ts'
 
-/** The name of the tool that searches for tools. */
+/**
+ * The name of the tool that searches for tools.
+ *
+ * @example
+ * console.log(TOOL_SEARCH_NAME) // tool_search
+ */
 export const TOOL_SEARCH_NAME = 'tool_search'
 
 /** What a search for tools gave. */
@@ -22,7 +27,14 @@ export interface ToolSearch {
   search(args: unknown): FoundTools
 }
 
-/** Makes the tool that searches for tools. */
+/**
+ * Makes the tool that searches for tools.
+ *
+ * @example
+ * const about = { description: 'Repeats a text', inputJsonSchema: { type: 'object' } }
+ * const say = { name: 'mcp__notes__say', server: 'notes', tool: 'say', ...about }
+ * console.log(toolSearch([say]).search({ query: 'repeat a text' }).names[0]) // mcp__notes__say
+ */
 export function toolSearch(deferred: readonly SearchableTool[]): ToolSearch {
   const index = new ToolIndex(deferred)
   const byName = new Map(deferred.map((tool) => [tool.name, tool]))

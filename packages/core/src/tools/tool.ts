@@ -80,7 +80,14 @@ export interface Tool extends OfferedTool {
   userFacingName(): string
 }
 
-/** What a tool is made of. */
+/**
+ * What a tool is made of.
+ *
+ * @example
+ * const definition = { name: 'say', inputSchema: { type: 'object' } }
+ * const options: BoundToolOptions = { name: 'mcp__notes__say', server: 'notes', definition, env: process.env }
+ * console.log(options.definition.name) // say
+ */
 export interface BoundToolOptions {
   /** The name the model sees, from the registry. */
   readonly name: string
@@ -106,7 +113,13 @@ export interface ToolActions {
   isAvailable?(tool: BoundTool): boolean
 }
 
-/** One tool of one server. Everything costly is made once, when first needed. */
+/**
+ * One tool of one server. Everything costly is made once, when first needed.
+ *
+ * @example
+ * const [tool] = board.link.tools()
+ * if (tool instanceof BoundTool) console.log(tool.server, tool.definition.name) // notes say
+ */
 export class BoundTool implements Tool {
   readonly name: string
   readonly server: string

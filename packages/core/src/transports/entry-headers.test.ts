@@ -1,7 +1,9 @@
 // A headers helper: the environment it runs with, and what of its output counts.
 import { describe, expect, it } from 'vitest'
+import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { EntryHeaders } from './entry-headers.ts'
+import { testContext } from './fixtures/support.ts'
 import type { TransportContext } from './open.ts'
 
 /** Prints the named variables of its environment as headers. */
@@ -44,5 +46,20 @@ describe('a headers helper', () => {
     [`echo '{"a b": "1"}'`, 'HTTP cannot carry'],
   ])('that runs %s is an error', async (command, message) => {
     await expect(Promise.resolve(headers(command).made.current())).rejects.toThrow(message)
+  })
+
+  it('that is ended, cannot start or takes too long is an error', async () => {
+    await expect(Promise.resolve(headers('kill -KILL $$').made.current())).rejects.toThrow(
+      'ended with code SIGKILL',
+    )
+    const entry = { url: 'https://x.example/mcp', headers: {}, headersHelper: 'sleep 60' }
+    const lost = new EntryHeaders({ ...entry, helperCwd: '/no/such/folder' }, testContext())
+    await expect(Promise.resolve(lost.current())).rejects.toMatchObject({
+      message: 'The headers helper of "fixture" could not be started.',
+      cause: { code: 'ENOENT' },
+    })
+    const hasty = retimed(systemHost(), (ms) => Math.min(ms, 20))
+    const slow = new EntryHeaders(entry, testContext({ host: hasty }))
+    await expect(Promise.resolve(slow.current())).rejects.toThrow('did not end within 10000 ms')
   })
 })

@@ -2,13 +2,14 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { AuthRequest, AuthResponse, Exchange } from '../auth/request-auth.ts'
 import { Cancelled } from '../errors.ts'
-import { counted } from '../fixtures/timers.ts'
+import { counted, retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { type Asked, json, result, scripted } from './fixtures/http-script.ts'
 import { testContext, until, within } from './fixtures/support.ts'
 import { RequestAbort } from './http-dispatch.ts'
 import { type HttpRequest, openHttpClient } from './http-retries.ts'
 import type { TransportContext } from './open.ts'
+import type { WireExchange } from './wire-exchange.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
@@ -148,5 +149,48 @@ describe('an HTTP request', () => {
     expect(await outcome).toBeInstanceOf(Cancelled)
     expect(server.asked).toHaveLength(1)
     expect(waits.size).toBe(0)
+  })
+
+  it('waits as long as the limit for a server that asks for patience, and not longer', async () => {
+    for (const [seconds, sent] of [
+      [10, 2],
+      [11, 1],
+    ] as const) {
+      const waits: number[] = []
+      const host = retimed(systemHost(), (ms) => {
+        waits.push(ms)
+        return ms === seconds * 1000 ? 1 : ms
+      })
+      const { server, ask } = await client(
+        (asked) => json(asked, {}, server.asked.length === 1 ? 429 : 200, { 'retry-after': String(seconds) }),
+        { host },
+      )
+      expect((await ask()).status).toBe(sent === 2 ? 200 : 429)
+      expect([server.asked.length, waits.includes(seconds * 1000)]).toEqual([sent, sent === 2])
+    }
+  })
+
+  it('is not begun for a caller that has given up before', async () => {
+    const { http } = await client(() => undefined, { signal: AbortSignal.abort() })
+    await expect(http.start()).rejects.toBeInstanceOf(Cancelled)
+  })
+
+  it('that fails tells the recording why', async () => {
+    const told: WireExchange[] = []
+    const onExchange = (exchange: WireExchange) => void told.push(exchange)
+    const { server, ask } = await client(() => undefined, { onExchange })
+    const abort = new RequestAbort()
+    const given = ask(abort)
+    given.catch(() => undefined)
+    await until(() => server.asked.length === 1, 'sent')
+    abort.abort(new Cancelled())
+    await expect(given).rejects.toBeInstanceOf(Cancelled)
+    const gone = await client(() => undefined, { onExchange })
+    await gone.server.close()
+    await expect(gone.ask()).rejects.toThrow(/could not be reached \(ECONNREFUSED\)/)
+    expect(told.map(({ outcome, attempt }) => [outcome, attempt])).toEqual([
+      [{ failure: 'cancelled' }, 1],
+      [{ failure: 'ECONNREFUSED' }, 1],
+    ])
   })
 })

@@ -1,16 +1,17 @@
 // ide.ts: the connection to an editor's server, found by the lock file that the editor leaves in the user's home.
 // The token in it opens the editor to us, so it is only ever sent to this machine.
 import type { Transport } from '@modelcontextprotocol/client'
-import { chooseLock, isAlive, lockFolder, readLocks } from '../config/editor-locks.ts'
+import { chooseLock, lockFolder, readLocks } from '../config/editor-locks.ts'
 import type { IdeEntry } from '../config/entry.ts'
 import { traitsOf } from '../config/transport-traits.ts'
 import { InitError } from '../errors.ts'
+import { isRunning } from '../files/running.ts'
 import type { TransportContext } from './open.ts'
 
 const TOKEN_HEADER = 'x-claude-code-ide-authorization'
 
 export async function openIde(entry: IdeEntry, context: TransportContext): Promise<Transport> {
-  const locks = await readLocks(lockFolder(context.host), isAlive)
+  const locks = await readLocks(lockFolder(context.host), isRunning)
   const transport = traitsOf(entry).opensWith === 'websocket' ? 'ws' : 'sse'
   const url = entry.url === undefined ? undefined : loopbackUrl(entry.url, context.server)
   const lock =

@@ -48,4 +48,34 @@ describe('a linked pair', () => {
     await Promise.resolve()
     expect(errors[0]?.message).toBe('no')
   })
+
+  it('does not start after it was closed, and delivers nothing that was under way', async () => {
+    const [near, far] = linkedPair()
+    const { received } = wire(far)
+    await near.start()
+    await near.send({ jsonrpc: '2.0', method: 'early' })
+    await near.close()
+    await expect(far.start()).rejects.toBeInstanceOf(IoError)
+    const [left, right] = linkedPair()
+    const second = wire(right)
+    await Promise.all([left.start(), right.start()])
+    const sent = left.send({ jsonrpc: '2.0', method: 'under way' })
+    const closed = right.close()
+    await Promise.all([sent, closed])
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([received, second.received]).toEqual([[], []])
+  })
+
+  it('reports as an error what a receiver throws, whatever it is', async () => {
+    const [near, far] = linkedPair()
+    const { errors } = wire(far)
+    far.onmessage = () => {
+      throw 'text'
+    }
+    await Promise.all([near.start(), far.start()])
+    await near.send({ jsonrpc: '2.0', method: 'x' })
+    await Promise.resolve()
+    expect(errors[0]?.message).toBe('text')
+    expect(errors[0]).toBeInstanceOf(Error)
+  })
 })

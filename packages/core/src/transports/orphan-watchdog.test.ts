@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
+import { isRunning } from '../files/running.ts'
 import { systemHost } from '../host.ts'
-import { isRunning, until, within } from './fixtures/support.ts'
+import { until, within } from './fixtures/support.ts'
 import { Watchdog, watchdogOf } from './orphan-watchdog.ts'
 
 const PARENT = fileURLToPath(new URL('fixtures/parent.mjs', import.meta.url))

@@ -11,6 +11,8 @@ describe('an answer that was skipped', () => {
     ['first, as text', '{ "id" : "a\\"b" , "jsonrpc":"2.0", "result":{', '}}', 'a"b'],
     ['after other members', '{"jsonrpc":"2.0","extra":true,"none":null,"n":-1.5e3,"id":3,"result":', '}', 3],
     ['last, as the SDK writes it', '{"result":{"content":[', 'x"}]},"jsonrpc":"2.0","id":12}', 12],
+    ['last, after what is no member', '{ no member', ',"id":4}', 4],
+    ['last, after a comma without a member', '{"a":1,{', ',"id":5}', 5],
     ['last but for the version', '{"result":{"content":[', 'x"}]},"id":"q-1","jsonrpc":"2.0"} \r', 'q-1'],
   ])('is known by its id: %s', (_where, start, end, id) => {
     const answer = tooLargeAnswer({ start, end }, 's', MAX)

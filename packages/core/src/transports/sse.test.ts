@@ -224,6 +224,35 @@ describe('an SSE server', () => {
     expect(await within(starting, 'settled')).toBeInstanceOf(IoError)
   })
 
+  it('that is closed before it asks does not ask', async () => {
+    const server = await scripted((asked) => void events(asked))
+    ends.push(() => server.close())
+    const entry = {
+      type: 'sse',
+      url: server.url,
+      headers: {},
+      headersHelper: `sleep 0.2; echo '{}'`,
+    } as const
+    const transport = await openTransport(entry, testContext())
+    const starting = failure(transport.start())
+    await transport.close()
+    expect(await within(starting, 'settled')).toBeInstanceOf(IoError)
+    expect(server.asked).toEqual([])
+  })
+
+  it('fails the messages that are being sent when it is closed', async () => {
+    const server = await scripted((asked) => {
+      if (asked.method === 'GET') events(asked)('event: endpoint\ndata: /post\n\n')
+    })
+    ends.push(() => server.close())
+    const transport = await openTransport({ type: 'sse', url: server.url, headers: {} }, testContext())
+    await transport.start()
+    const sending = failure(transport.send({ jsonrpc: '2.0', id: 1, method: 'ping' }))
+    await until(() => server.asked.length === 2, 'sent')
+    await transport.close()
+    expect(await within(sending, 'settled')).toMatchObject({ message: 'The connection to "fixture" ended.' })
+  })
+
   it('tells that it is closed after close() has returned, once', async () => {
     const { transport, closes, closed } = await connected()
     const closing = transport.close()

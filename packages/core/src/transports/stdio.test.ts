@@ -1,18 +1,12 @@
+import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { StdioEntry } from '../config/entry.ts'
-import { IoError } from '../errors.ts'
-import { systemHost } from '../host.ts'
+import { Cancelled, InitError, IoError } from '../errors.ts'
+import { isRunning } from '../files/running.ts'
+import { type Host, systemHost } from '../host.ts'
 import { STDIO_LIMITS } from '../limits.ts'
-import {
-  isRunning,
-  type TestContext,
-  testContext,
-  until,
-  type Wire,
-  wire,
-  within,
-} from './fixtures/support.ts'
+import { type TestContext, testContext, until, type Wire, wire, within } from './fixtures/support.ts'
 import { openTransport } from './open.ts'
 import type { StdioTransport } from './stdio.ts'
 
@@ -216,7 +210,69 @@ describe('a stdio server that goes away', () => {
   })
 })
 
+describe('the pipes of a stdio server', () => {
+  const shell = (script: string): StdioEntry => ({
+    type: 'stdio',
+    command: 'sh',
+    args: ['-c', script],
+    env: {},
+  })
+
+  it('bring a last message without a newline', async () => {
+    const stdio = await openTransport(
+      shell(`printf '{"jsonrpc":"2.0","method":"bye"}'; printf '\\n\\nwords\\n' >&2`),
+      testContext(),
+    )
+    const { received, closed } = wire(stdio)
+    open.push(() => stdio.close())
+    await stdio.start()
+    await within(closed, 'closed')
+    expect(received).toEqual([{ jsonrpc: '2.0', method: 'bye' }])
+  })
+
+  it('that are closed on our side are said to be so', async () => {
+    const real = systemHost()
+    const children: ChildProcess[] = []
+    const spawn: Host['spawn'] = (...call) => {
+      const child = real.spawn(...call)
+      children.push(child)
+      return child
+    }
+    const stdio = await openTransport(shell('exec sleep 60'), testContext({ host: { ...real, spawn } }))
+    open.push(() => stdio.close())
+    await stdio.start()
+    children.at(-1)?.stdin?.destroy()
+    await expect(stdio.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow('"fixture" is not running.')
+  })
+})
+
 describe('a stdio server that cannot start', () => {
+  it('is not started for a caller that has given up, and has no process', async () => {
+    const stdio = (await openTransport(
+      entryOf(),
+      testContext({ signal: AbortSignal.abort() }),
+    )) as StdioTransport
+    await expect(stdio.start()).rejects.toBeInstanceOf(Cancelled)
+    expect(stdio.pid).toBe(null)
+  })
+
+  it('for a reason of the system passes it on, and names it where it is known', async () => {
+    const known = new InitError('The start folder is not ours.', { stage: 'transport' })
+    for (const [thrown, message] of [
+      [known, 'The start folder is not ours.'],
+      [new Error('E2BIG'), '"tool" could not be started.'],
+    ] as const) {
+      const real = systemHost()
+      const spawn: Host['spawn'] = (command, ...rest) => {
+        if (command.endsWith('tool')) throw thrown
+        return real.spawn(command, ...rest)
+      }
+      const entry = { ...entryOf(), command: 'tool' }
+      const stdio = await openTransport(entry, testContext({ host: { ...real, spawn } }))
+      await expect(stdio.start()).rejects.toThrow(message)
+    }
+  })
+
   it('for want of its command names it and says what to install', async () => {
     const failed = started(entryOf('', '', { command: 'npx', args: [], env: { PATH: '/nonexistent' } }))
     await expect(failed).rejects.toMatchObject({

@@ -73,6 +73,20 @@ describe('an answer over HTTP', () => {
     expect(received).toHaveLength(2)
   })
 
+  it('is waited for while notifications come', async () => {
+    const { request, received } = await connected((asked) => {
+      const write = events(asked)
+      write(event({ jsonrpc: '2.0', method: 'notifications/progress', params: {} }))
+      void until(() => received.length === 1, 'the notification').then(() =>
+        setImmediate(() => {
+          write(event(result(asked.message.id, { late: true })))
+          asked.response.end()
+        }),
+      )
+    })
+    expect(await request('ping')).toEqual({ late: true })
+  })
+
   it('counts when the stream stays open after it, and the connection is released', async () => {
     const { call, server } = await connected(
       (asked) => events(asked)(event(result(asked.message.id))),
@@ -202,6 +216,16 @@ describe('an answer that is cut', () => {
       { host: hasty() },
     )
     expect(await failure(refusing.call())).toBeInstanceOf(IoError)
+    const gone = await connected(
+      (asked) => {
+        if (asked.method === 'GET') return json(asked, {}, 404)
+        events(asked)('id: e1\ndata:\n\n')
+        asked.response.end()
+      },
+      {},
+      { host: hasty() },
+    )
+    expect(httpStatus(await failure(gone.call()))).toBe(404)
   })
 })
 
@@ -473,6 +497,15 @@ describe('the push stream of an older server', () => {
     expect(errors).toEqual([])
   })
 
+  it('that is refused for want of a login is an error', async () => {
+    const { transport, errors } = await connected((asked) =>
+      json(asked, {}, asked.method === 'GET' ? 403 : 202),
+    )
+    await transport.send(initialized)
+    await until(() => errors.length === 1, 'reported')
+    expect(httpStatus(errors[0])).toBe(403)
+  })
+
   it('that the server does not have is no error', async () => {
     for (const status of [404, 405]) {
       const { transport, errors, server } = await connected((asked) =>
@@ -536,6 +569,23 @@ describe('the headers of an entry', () => {
 })
 
 describe('closing', () => {
+  it.each([
+    [200, undefined],
+    [405, undefined],
+    [404, 's1'],
+  ])('after a goodbye that is answered with %i has the session %s', async (status, left) => {
+    const server = await scripted((asked) => {
+      if (asked.method === 'DELETE') json(asked, {}, status)
+      else json(asked, result(asked.message.id), 200, { 'mcp-session-id': 's1' })
+    })
+    ends.push(() => server.close())
+    const transport = await openTransport({ type: 'http', url: server.url, headers: {} }, testContext())
+    await transport.start()
+    await transport.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} })
+    await transport.close()
+    expect(transport.sessionId).toBe(left)
+  })
+
   it('says goodbye to the session, for a bounded time', async () => {
     const server = await scripted((asked) => {
       // The DELETE gets no response.

@@ -62,4 +62,30 @@ describe('a command on Windows', () => {
     expect(found).toEqual({ file: 'C:\\Windows\\System32\\nothing', args: ['x'], verbatim: false })
     expect(seen.every((path) => path.startsWith('C:\\'))).toBe(true)
   })
+
+  it('is found by what a bare environment lacks', () => {
+    const bare = { Path: 'C:\\Tools' }
+    const tools = (path: string) => ['C:\\Tools\\npx.CMD', 'C:\\Tools\\node.EXE'].includes(path)
+    expect(resolveWindowsCommand('node', [], bare, tools).file).toBe('C:\\Tools\\node.EXE')
+    expect(resolveWindowsCommand('npx', [], bare, tools).file).toBe('C:\\Windows\\System32\\cmd.exe')
+    expect(resolveWindowsCommand('npx', [], { ...bare, SystemRoot: 'D:\\W' }, tools).file).toBe(
+      'D:\\W\\System32\\cmd.exe',
+    )
+    expect(resolveWindowsCommand('nothing', [], { ...bare, COMSPEC: '' }, tools).file).toBe(
+      'C:\\Windows\\System32\\nothing',
+    )
+  })
+
+  it('that is a path is not looked for on PATH', () => {
+    const all = (path: string) => path.startsWith('C:\\Tools\\')
+    const at = (command: string) => resolveWindowsCommand(command, [], { Path: 'C:\\Tools' }, all).file
+    expect([at('x'), at('sub\\x'), at('sub/x')]).toEqual(['C:\\Tools\\x.COM', 'sub\\x', 'sub/x'])
+    expect(resolveWindowsCommand('D:x', [], { Path: 'C:\\Tools' }, (path) => path === 'D:x.EXE').file).toBe(
+      'D:x.EXE',
+    )
+  })
+
+  it.each(['C:\\gone\\x', '..\\x', 'x/y'])('that is a path (%s) and is not there stays that path', (path) => {
+    expect(resolve(path).file).toBe(path)
+  })
 })

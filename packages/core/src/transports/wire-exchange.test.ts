@@ -92,4 +92,10 @@ describe('an HTTP exchange as it is shown', () => {
     expect(Object.keys(requestHeaders).length).toBe(64)
     expect(JSON.stringify(requestHeaders).length).toBeLessThan(64 * 400)
   })
+
+  it('shows a value as long as the limit whole, and no name without a value', () => {
+    const [fits, longer] = [300, 301].map((length) => shown({ sent: ['accept', 'x'.repeat(length), 'odd'] }))
+    expect(fits?.requestHeaders).toEqual({ accept: 'x'.repeat(300) })
+    expect(longer?.requestHeaders).toEqual({ accept: `${'x'.repeat(300)}…` })
+  })
 })

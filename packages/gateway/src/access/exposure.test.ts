@@ -1,6 +1,8 @@
 // Which servers and tools a pattern exposes, and that a client's own patterns can only narrow that.
 import { describe, expect, it } from 'vitest'
-import { EVERYTHING, type Exposure, narrowed, readExposure } from '../index.ts'
+import { type Exposure, readExposure } from '../index.ts'
+import { narrowed } from '../parts.ts'
+import { EVERYTHING } from './exposure.ts'
 
 const shown = (exposure: Exposure) => ({
   servers: ['files', 'git', 'git.hub'].filter((name) => exposure.server(name)),

@@ -229,6 +229,36 @@ describe('revocations', () => {
     expect(told).toEqual([])
   })
 
+  it('hold when the store loses them, when another program deletes or replays them, and are written again', async () => {
+    const store = new MemoryStore()
+    const keys = new KeyRing([freshKey()])
+    const make = (sharing: Replicas) => {
+      const heard: string[][] = []
+      return { heard, made: new Revocations(keys, sharing, (now) => heard.push([...now])) }
+    }
+    const replicas = new Replicas(store, keys)
+    onEnd(() => replicas.close())
+    const one = make(replicas)
+    await one.made.add('ada', 'ada')
+    await one.made.remove('ada')
+    const restored = (await store.fields('revoked')).get('ada') ?? ''
+    await one.made.add('ada', 'ada')
+    const losses = [
+      () => store.delete('revoked'),
+      () => store.deleteField('revoked', 'ada'),
+      () => store.setField('revoked', 'ada', restored, 60_000),
+      () => store.setField('revoked', 'ada', 'rubbish', 60_000),
+    ]
+    for (const lose of losses) {
+      await lose()
+      await one.made.read()
+      expect(one.heard.at(-1)).toEqual(['ada'])
+      // A replica that starts now learns it from the store.
+      expect(await make(replicas).made.list()).toMatchObject([{ key: 'ada', name: 'ada' }])
+    }
+    expect(one.heard).toEqual([['ada'], [], ['ada']])
+  })
+
   it('believe only entries that were sealed for this user', async () => {
     const store = new MemoryStore()
     const keys = new KeyRing([freshKey()])
@@ -353,5 +383,101 @@ describe('a user who is not active here', () => {
     expect((await directory.list()).map(({ key }) => key)).toEqual(['k-ada'])
     now += 31 * 24 * 60 * 60_000
     expect(await directory.list()).toEqual([])
+  })
+})
+
+describe('the logins of users', () => {
+  const LOGINS = [
+    { key: 'k-ada', user: 'ada', server: 'one' },
+    { key: 'k-ada', user: 'ada', server: 'two' },
+    { key: 'k-eve', user: 'eve', server: 'one' },
+    { key: 'k-eve2', user: 'eve', server: 'one' },
+  ]
+  async function withLogins() {
+    const revoked: unknown[] = []
+    const found = await administered()
+    const logins = {
+      list: async () => LOGINS,
+      users: async () => [],
+      revoke: async (of: unknown, server?: string) => {
+        revoked.push([of, server])
+        return server === 'none' ? undefined : { servers: [server ?? 'all'] }
+      },
+    }
+    // What the administration uses of them.
+    Object.assign(found.gateway, { userServers: { logins } })
+    onEnd(() => Object.assign(found.gateway, { userServers: undefined }))
+    return { ...found, revoked }
+  }
+
+  it('are listed, and there are none where users have none of their own', async () => {
+    const { run } = await withLogins()
+    expect(await run('GET', 'logins')).toEqual({ logins: LOGINS })
+    const plain = await administered()
+    expect(await plain.run('GET', 'logins')).toEqual({ logins: [] })
+    expect(await plain.run('DELETE', 'logins/ada')).toMatchObject({ status: 404 })
+    for (const [method, path] of [
+      ['POST', 'logins'],
+      ['DELETE', 'logins'],
+      ['POST', 'logins/ada'],
+      ['GET', 'logins/ada'],
+    ] as const)
+      expect([method, path, await run(method, path)]).toMatchObject([method, path, { status: 404 }])
+  })
+
+  it('are taken back by the key or a name that one user has, at one server or all', async () => {
+    const { run, revoked } = await withLogins()
+    const ada = { key: 'k-ada', name: 'ada' }
+    expect(await run('DELETE', 'logins/ada')).toEqual({
+      user: 'ada',
+      key: 'k-ada',
+      servers: ['all'],
+      action: 'revoke',
+    })
+    expect(await run('DELETE', 'logins/k-eve2/one')).toMatchObject({ key: 'k-eve2', servers: ['one'] })
+    expect(await run('DELETE', 'logins/ada/none')).toEqual({
+      status: 404,
+      error: '"ada" has no login at "none".',
+    })
+    expect(await run('DELETE', 'logins/eve')).toMatchObject({ status: 409 })
+    expect(await run('DELETE', 'logins/bob')).toMatchObject({ status: 404 })
+    expect(revoked).toEqual([
+      [ada, undefined],
+      [{ key: 'k-eve2', name: 'eve' }, 'one'],
+      [ada, 'none'],
+    ])
+  })
+})
+
+describe('the audit of all replicas', () => {
+  it('is there only with a store', async () => {
+    const { run } = await administered()
+    expect(await run('GET', 'audit')).toMatchObject({
+      status: 404,
+      error: expect.stringContaining('no store'),
+    })
+  })
+})
+
+describe('a withdrawn name that two users have', () => {
+  it('is given back by the key', async () => {
+    const { run } = await administered({ users: [user('k1', 'eve'), user('k2', 'eve')] })
+    for (const key of ['k1', 'k2']) expect(await run('POST', `users/${key}/revoke`)).toMatchObject({ key })
+    expect(await run('POST', 'users/eve/restore')).toMatchObject({ status: 409 })
+    expect(await run('POST', 'users/k1/restore')).toMatchObject({ key: 'k1' })
+    expect(await run('POST', 'users/eve/restore')).toMatchObject({ key: 'k2' })
+  })
+})
+
+describe('a server that is drained', () => {
+  it('stays when it is enabled again before its calls have ended', async () => {
+    const { run, gateway } = await administered()
+    gateway.drains.enter('one')
+    const draining = run('POST', 'servers/one/drain')
+    await until(() => gateway.drains.isDraining('one'))
+    expect(await run('POST', 'servers/one/enable')).toMatchObject({ state: 'enabled' })
+    gateway.drains.leave('one')
+    expect(await draining).toMatchObject({ state: 'enabled' })
+    expect(stateOf(await run('GET', 'servers'), 'one')).not.toMatchObject({ state: 'disabled' })
   })
 })

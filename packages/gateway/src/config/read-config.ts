@@ -86,7 +86,13 @@ function pathText(path: readonly (string | number)[]): string {
   )
 }
 
-/** A fault as one line. */
+/**
+ * A fault as one line.
+ *
+ * @example
+ * const fault = { line: 3, path: 'publicUrl', message: 'is not a URL' }
+ * console.log(faultText('gateway.json', fault)) // gateway.json:3: "publicUrl" is not a URL.
+ */
 export function faultText(file: string, { line, path, message, hint }: ConfigFault): string {
   const where = line === undefined ? file : `${file}:${line}`
   const what = path === '' ? message : `"${path}" ${message}`

@@ -33,14 +33,14 @@ import type { LoginPages } from '../user-logins/login-pages.ts'
 import { loginPages } from '../user-logins/login-steps.ts'
 import { checkHeaders, eraOf, isEnvelopeFault } from './era-headers.ts'
 import { OpenResponses } from './open-responses.ts'
+import { metricsText, sendHealth, sendMetrics, sendReady, sendResourceMetadata } from './probes.ts'
 import {
   answeredBy,
   isPassedOn,
   replicaForEvent,
   replicaForMessage,
   replicaForSseSession,
-} from './peer-routing.ts'
-import { metricsText, sendHealth, sendMetrics, sendReady, sendResourceMetadata } from './probes.ts'
+} from './replica-routing.ts'
 import { isTooLongToStart, readBody } from './request-body.ts'
 import { bearerOf, headerVersion, isJson, lastEventId } from './request-headers.ts'
 import { accepts, guarded, handled, json, McpHttpResponse } from './response.ts'
@@ -114,7 +114,7 @@ export class Endpoint {
         res.setHeader('WWW-Authenticate', challenge ?? this.#access.challenge(req))
       return this.#refuse(res, status, message)
     }
-    if (client.user) this.#gateway.userServers?.logins.present(client.user, bearerOf(req))
+    if (client.user) this.#gateway.userServers?.logins.present(client.user, () => bearerOf(req))
     if (path === '/metrics' && (req.method === 'GET' || req.method === 'HEAD'))
       return client.narrow
         ? this.#refuse(res, 403, 'This token is shown a part of what is served, and no metrics.')

@@ -1,10 +1,9 @@
 // Which sessions stay in memory: how long idle ones do, whose go with their owner, and what an administrator sees of them.
 import { afterEach, expect, it, vi } from 'vitest'
-import { readExposure } from '../access/exposure.ts'
+import { EVERYTHING, readExposure } from '../access/exposure.ts'
 import { ConcurrencyLimit } from '../access/fair-slots.ts'
 import { readHandshake } from '../eras/legacy.ts'
 import { makeGateway, onEnd } from '../fixtures/kit.ts'
-import { EVERYTHING } from '../index.ts'
 import { openSessionId, sealSessionId } from './session-ids.ts'
 import { Sessions } from './sessions.ts'
 

@@ -1,10 +1,12 @@
 // The number of sessions is bounded and shared fairly, and a session that is no longer in memory is rebuilt from its id.
 import { describe, expect, it } from 'vitest'
+import { EVERYTHING } from '../access/exposure.ts'
 import { ConcurrencyLimit } from '../access/fair-slots.ts'
 import { readHandshake } from '../eras/legacy.ts'
 import { makeGateway, onEnd } from '../fixtures/kit.ts'
 import { flush } from '../fixtures/requests.ts'
-import { EVERYTHING, type GatewayLimits, KeyRing, SpentIds } from '../index.ts'
+import type { GatewayLimits } from '../index.ts'
+import { KeyRing, SpentIds } from '../parts.ts'
 import type { SpentRecord } from '../sealing/spent-ids.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
 

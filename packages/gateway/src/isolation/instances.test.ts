@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { PermissionDenied } from '@plugboard/core'
 import { describe, expect, it } from 'vitest'
 import { legacySession, modern } from '../../../../test/support/gateway.ts'
+import { isRunning } from '../../../core/src/files/running.ts'
 import type { User } from '../access/access.ts'
 import {
   connect,
@@ -35,15 +36,6 @@ async function served(gateway: Gateway, users = 3) {
 const pidOf = async (url: string, user: number): Promise<number> => {
   const { message } = await modern(url, token(user), 'tools/call', { name: 'mcp__one__read', arguments: {} })
   return Number(/\d+/.exec(message.result.content[0].text)?.[0])
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }
 
 describe('a server of which nothing is said', () => {

@@ -160,7 +160,9 @@ export class LocalLogin {
   async #finish(req: IncomingMessage, res: ServerResponse, { params }: Interaction): Promise<void> {
     const grant = new this.#provider.Grant({ accountId: LOCAL_USER, clientId: String(params['client_id']) })
     if (typeof params['scope'] === 'string') grant.addOIDCScope(params['scope'])
-    grant.addResourceScope(resourceOf(this.#options.publicUrl), SCOPE)
+    // As the client wrote it: a slash at the end names the same resource, and the provider compares the text.
+    for (const asked of [params['resource'] ?? resourceOf(this.#options.publicUrl)].flat())
+      grant.addResourceScope(String(asked), SCOPE)
     await this.#provider.interactionFinished(req, res, {
       login: { accountId: LOCAL_USER, remember: false },
       consent: { grantId: await grant.save() },
@@ -221,7 +223,7 @@ function configuration(
     renderError: async (ctx: { type: string; body: unknown }, out: Readonly<Record<string, unknown>>) => {
       ctx.type = 'html'
       const isUnknown = out['error'] === 'invalid_client'
-      const said = String(out['error_description'] ?? out['error'] ?? 'The login failed.')
+      const said = String(out['error_description'] ?? out['error'])
       ctx.body = messagePage(isUnknown ? FORGOTTEN : said)
       if (out['error'] === 'server_error') tell('Login: an error inside the login; the client was told.')
     },

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -102,5 +102,79 @@ describe('codes', () => {
     now += 5 * 60_000 + 1
     expect(codes.check('mine', code)).toBe('over')
     expect(codes.start('late', 'a')).toHaveProperty('code')
+  })
+})
+
+describe('what is remembered', () => {
+  it('lasts as long as is said, to the moment, and is not written after that', async () => {
+    const store = await open()
+    const tokens = store.adapter('RefreshToken')
+    await tokens.upsert('short', { uid: 'u' }, 10)
+    await tokens.upsert('long', { uid: 'v' })
+    now += 10_000 - 1
+    expect(await tokens.find('short')).toEqual({ uid: 'u' })
+    now += 1
+    expect([await tokens.find('short'), await tokens.find('long')]).toEqual([undefined, { uid: 'v' }])
+    await tokens.upsert('next', {})
+    await store.flush()
+    expect(Object.keys(JSON.parse(readFileSync(file(), 'utf8')).entries.RefreshToken)).toEqual([
+      'long',
+      'next',
+    ])
+    const again = await open()
+    expect(again.cookieKey).toBe(store.cookieKey)
+    expect(await again.adapter('RefreshToken').find('long')).toEqual({ uid: 'v' })
+  })
+
+  it('is found by what the provider asks for, consumed once, and revoked with its grant alone', async () => {
+    const store = await open()
+    const sessions = store.adapter('Session')
+    await sessions.upsert('a', { uid: 'one', userCode: 'x', grantId: 'g' }, 60)
+    await sessions.upsert('b', { uid: 'two', userCode: 'y', grantId: 'h' }, 60)
+    expect(await sessions.findByUid('two')).toMatchObject({ userCode: 'y' })
+    expect(await sessions.findByUserCode('x')).toMatchObject({ uid: 'one' })
+    expect([await sessions.findByUid('none'), await sessions.findByUserCode('one')]).toEqual([
+      undefined,
+      undefined,
+    ])
+    await sessions.consume('a')
+    await sessions.consume('gone')
+    expect(await sessions.find('a')).toMatchObject({ uid: 'one', consumed: 1000 })
+    expect(await sessions.find('gone')).toBeUndefined()
+    await sessions.revokeByGrantId('g')
+    expect([await sessions.find('a'), (await sessions.find('b'))?.['uid']]).toEqual([undefined, 'two'])
+    await sessions.destroy('b')
+    expect(await sessions.find('b')).toBeUndefined()
+  })
+
+  it('is a thousand of a kind: what is over leaves first, then the oldest', async () => {
+    const store = await open()
+    const codes = store.adapter('AuthorizationCode')
+    await codes.upsert('first', {}, 60)
+    await codes.upsert('brief', {}, 1)
+    for (let at = 2; at < 1000; at++) await codes.upsert(`c${at}`, {}, 60)
+    expect(await codes.find('first')).toBeDefined()
+    now += 1000
+    await codes.upsert('over', {}, 60)
+    expect(await codes.find('first')).toBeDefined()
+    await codes.upsert('more', {}, 60)
+    expect([await codes.find('first'), await codes.find('c2')]).toEqual([undefined, {}])
+  })
+
+  it.each([
+    '{',
+    '[]',
+    '{"jwk": 1, "entries": {}, "cookieKey": "k"}',
+    '{"jwk": {}, "entries": {}, "cookieKey": 7}',
+    '{"jwk": {}, "cookieKey": "k"}',
+  ])('is nothing where the file is %s, and a whole one is written', async (text) => {
+    writeFileSync(file(), text)
+    const store = await open()
+    await store.flush()
+    expect(store.jwk['kty']).toBe('EC')
+    expect(JSON.parse(readFileSync(file(), 'utf8'))).toMatchObject({
+      cookieKey: store.cookieKey,
+      entries: {},
+    })
   })
 })

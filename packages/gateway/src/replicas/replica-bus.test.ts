@@ -10,7 +10,7 @@ import {
   replicaForEvent,
   replicaForMessage,
   replicaForSseSession,
-} from '../http/peer-routing.ts'
+} from '../http/replica-routing.ts'
 import type { Json } from '../json-rpc.ts'
 import type { NotificationHub } from '../routing/notifications.ts'
 import { freshKey, KeyRing } from '../sealing/key-ring.ts'
@@ -208,17 +208,49 @@ describe('replicas', () => {
     expect(published).toHaveBeenCalledTimes(3)
   })
 
+  it('hear a message once, and read no entry that is older than the last, whoever sends them again', async () => {
+    const { all, store } = await announced(2)
+    const [one, two] = all as [Replicas, Replicas]
+    const [heard, sent]: [unknown[], string[]] = [[], []]
+    one.on('server-action', ({ action }) => heard.push(action))
+    await store.subscribe('bus', (text) => sent.push(text))
+    for (const action of ['disable', 'enable']) await two.publish('server-action', { action })
+    await settled()
+    expect(heard).toEqual(['disable', 'enable'])
+    for (const text of [...sent, ...sent]) await store.publish('bus', text)
+    await settled()
+    expect(heard).toEqual(['disable', 'enable'])
+    // Its own next message is heard.
+    await two.publish('server-action', { action: 'drain' })
+    await settled()
+    expect(heard).toEqual(['disable', 'enable', 'drain'])
+
+    const old: string[] = []
+    for (let n = 0; n < 2; n++) {
+      old.push((await store.fields('replicas')).get(two.id) ?? '')
+      await beat()
+    }
+    await two.close()
+    await beat()
+    expect(one.peers()).toEqual([])
+    for (const entry of old) {
+      await store.setField('replicas', two.id, entry, 600_000)
+      await beat()
+      expect(one.peers()).toEqual([])
+    }
+  })
+
   it('know a request that one of them passed on to them, for a while', async () => {
     const { all } = await announced(2)
     const [one, two] = all as [Replicas, Replicas]
-    const passport = one.passport(two.id)
-    expect([two.isPassport(passport), one.isPassport(passport), two.isPassport('x')]).toEqual([
-      true,
-      false,
-      false,
-    ])
+    const forwardToken = one.forwardToken(two.id)
+    expect([
+      two.isForwardToken(forwardToken),
+      one.isForwardToken(forwardToken),
+      two.isForwardToken('x'),
+    ]).toEqual([true, false, false])
     now += 300_000
-    expect(two.isPassport(passport)).toBe(false)
+    expect(two.isForwardToken(forwardToken)).toBe(false)
   })
 })
 
@@ -454,8 +486,8 @@ describe('a request for another replica', () => {
     })
     for (const to of ['none', one.id, 'unknown']) expect(await call(to)).toEqual([200, null, 'here'])
     // What was passed on to us is answered here: it does not go round.
-    const passport = new Replicas(store, keys, () => now).passport(one.id)
-    expect(await call(FAR, { 'plugboard-replica': passport })).toEqual([200, null, 'here'])
+    const forwardToken = new Replicas(store, keys, () => now).forwardToken(one.id)
+    expect(await call(FAR, { 'plugboard-replica': forwardToken })).toEqual([200, null, 'here'])
     expect(await call(FAR, { 'plugboard-replica': 'forged' })).toEqual([207, 'yes', 'answer'])
     expect(outcomes.map((outcome) => (outcome as unknown[]).slice(1))).toEqual([
       [true, false],

@@ -17,7 +17,8 @@ import {
   until,
   upstream,
 } from '../fixtures/kit.ts'
-import { type Gateway, type GatewayOptions, type HttpHandle, KeyRing } from '../index.ts'
+import type { Gateway, GatewayOptions, HttpHandle } from '../index.ts'
+import { KeyRing } from '../parts.ts'
 import { freshKey } from '../sealing/key-ring.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { Replicas } from './replicas.ts'
@@ -258,12 +259,12 @@ describe('a store that a third party writes to', () => {
       from: 'x',
       at: Date.now(),
     })
-    const real = cluster.all[1]?.gateway.replicas?.passport(gateway.replicas?.id ?? '') ?? ''
-    const status = async (passport: string, headers: Record<string, string>) =>
+    const real = cluster.all[1]?.gateway.replicas?.forwardToken(gateway.replicas?.id ?? '') ?? ''
+    const status = async (forwardToken: string, headers: Record<string, string>) =>
       (
         await fetch(handle.url, {
           method: 'POST',
-          headers: { 'plugboard-replica': passport, ...headers },
+          headers: { 'plugboard-replica': forwardToken, ...headers },
           body: '{}',
         })
       ).status

@@ -23,6 +23,7 @@ import { serverFault } from '../errors.ts'
 import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from '../json-rpc.ts'
 import { UI_CAPABILITY, UI_EXTENSION } from '../views/apps.ts'
 import { ClientTurns, type TurnCall, type TurnWaits } from './client-turns.ts'
+import { elicitPermission } from './permission-elicitation.ts'
 
 /** What a board must be opened with to run behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
@@ -303,31 +304,9 @@ export class ServerRequestRouter {
     const message = wholeQuestion(question)
     // Until the client has answered, the server does not know of the call.
     call.asked++
-    const asking = request.ask(
-      'elicitation/create',
-      {
-        mode: 'form',
-        message,
-        requestedSchema: {
-          type: 'object',
-          properties: {
-            answer: {
-              type: 'string',
-              title: 'Answer',
-              oneOf: [
-                { const: 'once', title: 'Yes, this time' },
-                { const: 'no', title: 'No' },
-              ],
-            },
-          },
-          required: ['answer'],
-        },
-      },
-      question.signal ?? request.signal,
-    )
-    const answer = await asking.finally(() => call.asked--)
-    const content = answer.action === 'accept' ? (answer.content as Json | undefined) : undefined
-    return content?.answer === 'once' ? 'once' : 'no'
+    const asking = elicitPermission(request, message, question.signal)
+    const allowed = await asking.finally(() => call.asked--)
+    return allowed ? 'once' : 'no'
   }
 }
 

@@ -37,6 +37,14 @@ describe('a sealed value', () => {
       expect(ring.open('session', wrong)).toBeUndefined()
   })
 
+  it('needs a ring of at least one key, each of its length', () => {
+    expect(() => new KeyRing([])).toThrow('at least one key')
+    for (const bytes of [0, 31, 33])
+      expect(() => new KeyRing([{ kid: 'k', key: Buffer.alloc(bytes) }])).toThrow('does not have 32 bytes')
+    expect(() => ring.replace([])).toThrow(RangeError)
+    expect(ring.open('session', ring.seal('session', { still: 'here' }))).toEqual({ still: 'here' })
+  })
+
   it('opens under every key of a ring, and is sealed with the first', () => {
     const [old, fresh] = [freshKey(), freshKey()]
     const before = new KeyRing([old]).seal('session', { n: 1 })

@@ -46,6 +46,38 @@ describe('a pipe', () => {
     )
   })
 
+  it('refuses an id that is still open, passes over empty lines, and is quiet for what was cancelled', async () => {
+    const gateway = await makeGateway([bare('one')])
+    await gateway.wake(15_000)
+    const { input, heard, say } = piped(gateway)
+    input.write('\n  \n')
+    say(initialize())
+    const call = { method: 'tools/call', params: { name: 'mcp__one__given', arguments: {} } }
+    say({ id: 1, ...call })
+    say({ id: 1, ...call })
+    await until(() => heard.filter(({ id }) => id === 1).length === 2)
+    expect(heard.filter(({ id }) => id === 1).map(({ error }) => error !== undefined)).toEqual([true, false])
+    // It is free again once it was answered.
+    say({ id: 1, ...call })
+    await until(() => heard.filter(({ id }) => id === 1).length === 3)
+    expect(heard.at(-1)?.['error']).toBeUndefined()
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    say({
+      id: 2,
+      method: 'subscriptions/listen',
+      params: { notifications: { toolsListChanged: true }, _meta: meta },
+    })
+    await until(() => heard.some(({ method }) => String(method).startsWith('notifications/')))
+    say({ method: 'notifications/cancelled', params: { requestId: 2 } })
+    say({ id: 3, method: 'tools/list', params: { _meta: meta } })
+    await until(() => heard.some(({ id }) => id === 3))
+    expect(heard.filter(({ id }) => id === null)).toEqual([])
+    expect(heard.find(({ id }) => id === 3)).toHaveProperty('result')
+  })
+
   it('takes many requests at once and writes nothing but the protocol', async () => {
     const gateway = await makeGateway([bare('one')])
     await gateway.wake(15_000)

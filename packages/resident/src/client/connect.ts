@@ -7,9 +7,10 @@ import type { PeerHooks } from '../json-rpc-socket.ts'
 import { RESIDENT_LIMITS } from '../limits.ts'
 import { type McpResult, type OpenParams, PROTOCOL } from '../protocol.ts'
 import { placeFault, type ResidentPlace } from '../socket-paths.ts'
-import { type Dialed, dial, isOlder } from './dial.ts'
+import type { Dialed } from './dial.ts'
 import { type LightSocket, lightConnect, lightStdin } from './light-socket.ts'
 import { readToken } from './read-token.ts'
+import { isOlder } from './version-order.ts'
 
 export interface ConnectOptions {
   readonly place: ResidentPlace
@@ -42,6 +43,8 @@ interface Entered {
 interface Message {
   readonly id?: Id
   readonly method?: string
+  /** It is no message with an id of its own, and the board may answer it all the same. */
+  readonly isUntracked?: boolean
 }
 
 /** Requests that may be sent twice without harm. */
@@ -77,6 +80,8 @@ class Relay {
   #socket: LightSocket
   #input: LightSocket | undefined
   #hasLeft = false
+  /** A line of the client may have answers that cannot be told from others: a batch, or an id that is used twice. */
+  #hasUntracked = false
   #waiting: string[] | undefined
   #end: (how: Connected) => void = () => undefined
 
@@ -98,6 +103,7 @@ class Relay {
         closed: () => {
           this.#hasLeft = true
           this.#socket.end()
+          this.#leaveWhenAnswered()
         },
       })
     })
@@ -123,7 +129,8 @@ class Relay {
     // Sent before it is looked at: the board works meanwhile.
     if (this.#waiting) this.#waiting.push(line)
     else this.#write(line)
-    const { id, method } = parsed(line)
+    const { id, method, isUntracked } = parsed(line)
+    if (isUntracked || (id !== undefined && this.#open.has(id))) this.#hasUntracked = true
     if (id !== undefined && method !== undefined) this.#open.set(id, { line, method })
     if (method === 'initialize' && id !== undefined) this.#initialize = { line, id }
     if (method === 'notifications/initialized') this.#isInitialized = true
@@ -145,6 +152,13 @@ class Relay {
     }
     if (isAnswer) this.#open.delete(id)
     if (!isExpected) this.#toClient(line)
+    if (this.#hasLeft) this.#leaveWhenAnswered()
+  }
+
+  /** A client that left and has its answers does not wait until the board has put its session away. */
+  #leaveWhenAnswered(): void {
+    const hasAll = this.#open.size === 0 && !this.#hasUntracked && !this.#waiting
+    if (hasAll && this.#socket.isWritten) this.#socket.destroy()
   }
 
   #toClient(line: string): void {
@@ -195,6 +209,7 @@ async function reach(options: ConnectOptions): Promise<Entered | string> {
   // An ordinary start is one connection; anything else is sorted out as for every other command.
   if (first !== undefined && typeof first !== 'string') return first
   const hooks: PeerHooks = { request: () => Promise.reject(new Error('Nothing is asked here.')) }
+  const { dial } = await import('./dial.ts')
   const running = await dial(place, version, hooks)
   const dialed =
     running.kind === 'absent' || running.kind === 'replaced' ? await options.start(hooks) : running
@@ -254,18 +269,19 @@ function resultIn(line: string): McpResult | undefined {
   }
 }
 
+const UNTRACKED: Message = { isUntracked: true }
+
 function parsed(line: string): Message {
   try {
     const message: unknown = JSON.parse(line)
-    if (!isObject(message)) return {}
+    if (!isObject(message)) return UNTRACKED
     const { id, method } = message
-    return {
-      ...((typeof id === 'string' || typeof id === 'number') && { id }),
-      ...(typeof method === 'string' && { method }),
-    }
+    const isId = typeof id === 'string' || typeof id === 'number'
+    if (!isId && id !== undefined) return UNTRACKED
+    return { ...(isId && { id }), ...(typeof method === 'string' && { method }) }
   } catch {
     // The board answers what is not JSON.
-    return {}
+    return UNTRACKED
   }
 }
 

@@ -15,6 +15,8 @@ export interface LightSocketEvents {
 export interface LightSocket {
   /** Who is told from now on. */
   events: LightSocketEvents
+  /** Everything that was written has gone. */
+  readonly isWritten: boolean
   /** False when the other side has much to read. */
   write(text: string): boolean
   /** Nothing more is written; the other side may still answer. */
@@ -70,6 +72,10 @@ class StreamSocket implements LightSocket {
     // Its close follows.
     stream.on('error', () => undefined)
     stream.on('close', () => this.events.closed())
+  }
+
+  get isWritten(): boolean {
+    return this.#stream.writableLength === 0
   }
 
   write(text: string): boolean {
@@ -150,6 +156,10 @@ class HandleSocket implements LightSocket {
 
   open(fd: number): void {
     this.#opened(this.#handle.open(fd) ?? 0)
+  }
+
+  get isWritten(): boolean {
+    return this.#isClosed || this.#handle.writeQueueSize === 0
   }
 
   /** Before the connection is made, the handle keeps the text. */

@@ -2,8 +2,8 @@
 // works once or by the token of the administration, and the actions that the HTTP interface has. What they do is the gateway's.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { AdminFault } from '@plugboard/gateway'
-import { pageHeaders, refuse, sendFile, tokenOf } from './page-answers.ts'
+import { AdminFault } from '@plugboard/gateway/parts'
+import { pageHeaders, refuse, sendFile, tokenOf } from './page-responses.ts'
 import { readStaticFiles, type StaticFile } from './static-files.ts'
 import { cookieOf, isOurHost, isOurOrigin, isSame, WebAccess } from './web-access.ts'
 import { WEB_LIMITS } from './web-limits.ts'

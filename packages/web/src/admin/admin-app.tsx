@@ -2,17 +2,17 @@
 import { type FormEvent, useEffect, useState } from 'react'
 import { AuditLog } from '../health/audit-view.tsx'
 import { Button, Problem } from '../parts/basics.tsx'
-import { useCurrentInSight } from '../parts/current-in-sight.ts'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { Notices } from '../parts/notices.tsx'
+import { useScrollIntoView } from '../parts/scroll-into-view.ts'
 import { ThemeButton } from '../parts/theme-button.tsx'
 import type { Json } from '../state/types.ts'
 import { act, hasSession, signIn, signOut, tokenOfAddress } from './admin-client.ts'
 import type { ViewProps } from './admin-parts.tsx'
 import { ReplicasView } from './admin-replicas.tsx'
 import { LimitsView, ServersView } from './admin-servers.tsx'
-import { LoginsView, SessionsView, TokensView, UsersView } from './admin-views.tsx'
+import { LoginsView, SessionsView, TokensView, UsersView } from './admin-users.tsx'
 
 const VIEWS = {
   users: ['Users', 'user', UsersView],
@@ -67,7 +67,7 @@ function useView(): ViewId {
 function Frame({ onSignedOut }: ViewProps) {
   const view = useView()
   const [, , View] = VIEWS[view]
-  const strip = useCurrentInSight(view)
+  const strip = useScrollIntoView(view)
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>

@@ -1,7 +1,6 @@
 // clients.ts: what adopting needs to know of each client beyond its format: where the servers stand in its document. Claude
 // Code is here too: its file has our own format, so it needs no import, but it can be adopted.
 import { stringify } from 'smol-toml'
-import { pathOf } from '../import/editors.ts'
 import {
   CLIENTS,
   type ClientFile,
@@ -10,6 +9,7 @@ import {
   type WrittenEntry,
 } from '../import/index.ts'
 import { isObject, type JsonObject, parseJson, parseToml } from '../import/tree.ts'
+import { pathOf } from '../import/vscode-family.ts'
 
 export interface AdoptableClient {
   readonly id: string

@@ -2,10 +2,10 @@
 // its settings window, not in this file.
 
 import { clientFormat } from './client-format.ts'
-import { pathOf, settingsFolder } from './editors.ts'
 import { compact } from './fields.ts'
 import { type Ability, readStdio, readType, requireOne, serverMap, UNKNOWN } from './servers.ts'
 import { variableStyle } from './variables.ts'
+import { pathOf, settingsFolder } from './vscode-family.ts'
 
 const title = 'Claude Desktop'
 const CAN: readonly Ability[] = ['stdio']

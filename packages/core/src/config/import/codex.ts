@@ -2,7 +2,6 @@
 // (`env_vars`, `bearer_token_env_var`, `env_http_headers`), and our variables map to those.
 import { stringify } from 'smol-toml'
 import { clientFormat } from './client-format.ts'
-import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import {
   type Ability,
@@ -15,6 +14,7 @@ import {
 } from './servers.ts'
 import { isObject, parseToml } from './tree.ts'
 import { hasVariable, soleVariable, variable, variableStyle } from './variables.ts'
+import { pathOf } from './vscode-family.ts'
 
 const title = 'Codex'
 const CAN: readonly Ability[] = [

@@ -1,6 +1,9 @@
 // cursor.ts: .cursor/mcp.json. A `url` without a type is tried as HTTP and then as SSE, as in our format.
 
 import { clientFormat, onlyMcpServers } from './client-format.ts'
+import { compact, type Fields } from './fields.ts'
+import { type Ability, CLIENT_SECRET, oauthOf, readType, requireOne, UNKNOWN } from './servers.ts'
+import { variableStyle } from './variables.ts'
 import {
   ENV_FILE,
   editorSpelling,
@@ -8,10 +11,7 @@ import {
   pathOf,
   printWorkspaceCwd,
   readWorkspaceCwd,
-} from './editors.ts'
-import { compact, type Fields } from './fields.ts'
-import { type Ability, CLIENT_SECRET, oauthOf, readType, requireOne, UNKNOWN } from './servers.ts'
-import { variableStyle } from './variables.ts'
+} from './vscode-family.ts'
 
 const title = 'Cursor'
 const CAN: readonly Ability[] = ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId', 'oauth.scopes']

@@ -2,7 +2,6 @@
 // first today. A list of names beside the servers disables a server, not a key in its entry.
 
 import { clientFormat } from './client-format.ts'
-import { pathOf } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
   type Ability,
@@ -19,6 +18,7 @@ import {
 import { isObject, type JsonObject } from './tree.ts'
 import type { ImportNote } from './types.ts'
 import { NAME, variable, variableStyle } from './variables.ts'
+import { pathOf } from './vscode-family.ts'
 
 const title = 'Gemini CLI'
 const CAN: readonly Ability[] = [

@@ -2,12 +2,12 @@
 // list; a remote server is tried as HTTP and then as SSE.
 
 import { clientFormat } from './client-format.ts'
-import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import { type Ability, CLIENT_SECRET, oauthOf, serverMap, UNKNOWN } from './servers.ts'
 import { isObject, type JsonObject } from './tree.ts'
 import type { ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
+import { pathOf } from './vscode-family.ts'
 
 const title = 'opencode'
 const CAN: readonly Ability[] = [

@@ -2,6 +2,12 @@
 // Code prompts the user for inputs; here each becomes an environment variable, and a note says which.
 
 import { clientFormat } from './client-format.ts'
+import { excerpt } from './excerpt.ts'
+import { compact, type Fields } from './fields.ts'
+import { type Ability, noteOthers, oauthOf, readType, requireOne, serverMap, UNKNOWN } from './servers.ts'
+import { isObject, type JsonObject } from './tree.ts'
+import type { ClientFile, ClientMachine, ImportNote, Tell } from './types.ts'
+import { variable, variableName, variableStyle } from './variables.ts'
 import {
   ENV_FILE,
   editorSpelling,
@@ -10,13 +16,7 @@ import {
   printWorkspaceCwd,
   readWorkspaceCwd,
   settingsFolder,
-} from './editors.ts'
-import { excerpt } from './excerpt.ts'
-import { compact, type Fields } from './fields.ts'
-import { type Ability, noteOthers, oauthOf, readType, requireOne, serverMap, UNKNOWN } from './servers.ts'
-import { isObject, type JsonObject } from './tree.ts'
-import type { ClientFile, ClientMachine, ImportNote, Tell } from './types.ts'
-import { variable, variableName, variableStyle } from './variables.ts'
+} from './vscode-family.ts'
 
 const title = 'VS Code'
 const CAN: readonly Ability[] = ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId']

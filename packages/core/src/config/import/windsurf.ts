@@ -2,10 +2,10 @@
 // is found by trying.
 
 import { clientFormat, onlyMcpServers } from './client-format.ts'
-import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import { type Ability, permissionsOf, readStdio, readType, UNKNOWN } from './servers.ts'
 import { variable, variableStyle } from './variables.ts'
+import { pathOf } from './vscode-family.ts'
 
 const title = 'Windsurf'
 const CAN: readonly Ability[] = ['stdio', 'url', 'disabled', 'permissions.deniedTools']

@@ -9,4 +9,3 @@ export {
   toOpenAiChat,
   toOpenAiResponses,
 } from './openai.ts'
-export { portable } from './portable.ts'

@@ -1,4 +1,4 @@
-// request-context.ts: records, for everything a message triggers, whether it came on the stream of a running call. Only
+// call-stream-context.ts: records, for everything a message triggers, whether it came on the stream of a running call. Only
 // Streamable HTTP can tell; this is how a legacy server's request reaches the client that made that call.
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 

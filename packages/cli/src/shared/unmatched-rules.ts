@@ -1,16 +1,16 @@
-// stray-rules.ts: permission rules that match no tool of the server they name, as far as its tools are known: from an open
+// unmatched-rules.ts: permission rules that match no tool of the server they name, as far as its tools are known: from an open
 // board, or from what was listed last. What a rule matches: core/config/rule-matcher.ts.
 import type { Board } from '@plugboard/core'
 import { type Configuration, stateFolder } from '@plugboard/core/config'
 import type { Host } from '@plugboard/core/host'
-import { type StrayToolRule, strayToolRules, type ToolNames } from '@plugboard/core/permissions'
+import { rulesOfUnknownTools, type ToolNames, type UnmatchedToolRule } from '@plugboard/core/permissions'
 
 /** By the tools of the servers that are connected. */
-export function strayRulesOf(board: Board, configuration: Configuration): readonly StrayToolRule[] {
+export function unmatchedRulesOf(board: Board, configuration: Configuration): readonly UnmatchedToolRule[] {
   if (configuration.rules.length === 0) return []
   const states = new Map(board.servers().map(({ name, state }) => [name, state]))
   const tools = board.tools()
-  return strayToolRules(configuration, (server) =>
+  return rulesOfUnknownTools(configuration, (server) =>
     states.get(server) === 'connected'
       ? tools
           .filter(({ mcpInfo }) => mcpInfo.serverName === server)
@@ -20,18 +20,18 @@ export function strayRulesOf(board: Board, configuration: Configuration): readon
 }
 
 /** By what one server listed when it was last connected. */
-export async function rememberedStrayRules(
+export async function unmatchedRulesOfCatalog(
   name: string,
   configuration: Configuration,
   host: Host,
-): Promise<readonly StrayToolRule[]> {
+): Promise<readonly UnmatchedToolRule[]> {
   const server = configuration.servers.find((one) => one.name === name)
   if (!server || configuration.rules.length === 0) return []
   const { CatalogStore } = await import('@plugboard/core/connection/catalog-store')
   const record = new CatalogStore(stateFolder(host), host).recall(server)
   const refs = record?.tools.map((tool) => ({ server: name, tool: tool.name }))
   const find = (tools: readonly ToolNames[] | undefined) =>
-    strayToolRules(configuration, (other) => (other === name ? tools : undefined))
+    rulesOfUnknownTools(configuration, (other) => (other === name ? tools : undefined))
   if (!refs || find(refs).length === 0) return []
   // A rule may use the name that a long one was shortened to.
   const { NameRegistry } = await import('@plugboard/core/tools')

@@ -1,4 +1,4 @@
-// unique.ts: names that are unique across processes and time; not secrets.
+// unique-name.ts: names that are unique across processes and time; not secrets.
 
 export function uniqueName(): string {
   const chance = Math.floor(Math.random() * 2 ** 48).toString(36)

@@ -1,10 +1,11 @@
-// pass-on.ts: a client's HTTP request, passed on to the replica that can answer it, and its response on the way back. The other
-// replica checks the client's token itself, so passing on gives no rights; the sealed header keeps a request from going round.
+// forward-to-replica.ts: a client's HTTP request, forwarded to the replica that can answer it, and its response on the way
+// back. The other replica checks the client's token itself, so forwarding gives no rights; the sealed header keeps a request
+// from going round.
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Peer, Replicas } from './replicas.ts'
 
-export const PASSPORT_HEADER = 'plugboard-replica'
+export const FORWARDED_BY_HEADER = 'plugboard-replica'
 
 const CONNECT_MS = 2000
 /** A machine that is gone is noticed by this. */
@@ -21,11 +22,11 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'proxy-authorization',
   'expect',
   'content-length',
-  PASSPORT_HEADER,
+  FORWARDED_BY_HEADER,
 ])
 
 /** False when the other replica could not be reached, or broke off before it answered: nothing was written to the client. */
-export function passOn(
+export function forwardToReplica(
   replicas: Replicas,
   peer: Peer,
   req: IncomingMessage,
@@ -35,7 +36,7 @@ export function passOn(
   return new Promise((done) => {
     const target = new URL(req.url ?? '/', peer.url)
     const headers: Record<string, string | string[] | number> = {
-      [PASSPORT_HEADER]: replicas.passport(peer.id),
+      [FORWARDED_BY_HEADER]: replicas.forwardToken(peer.id),
     }
     for (const [name, value] of Object.entries(req.headers))
       if (value !== undefined && !OF_CONNECTION.has(name)) headers[name] = value

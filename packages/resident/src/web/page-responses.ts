@@ -1,4 +1,4 @@
-// page-answers.ts: what every page of ours is sent with: its policy, its files, and refusals as sentences.
+// page-responses.ts: what every page of ours is sent with: its policy, its files, and refusals as sentences.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StaticFile } from './static-files.ts'
 import { WEB_LIMITS } from './web-limits.ts'

@@ -1,4 +1,4 @@
-// editors.ts: what VS Code and the editors made from it share: their own variables, and paths under the workspace.
+// vscode-family.ts: what VS Code and the editors made from it share: their own variables, and paths under the workspace.
 import { posix, win32 } from 'node:path'
 import type { Fields } from './fields.ts'
 import type { ClientMachine, Tell } from './types.ts'

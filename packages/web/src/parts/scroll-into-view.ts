@@ -1,7 +1,7 @@
-// current-in-sight.ts: on a narrow screen the views are a strip that scrolls; the current one is kept in sight.
+// scroll-into-view.ts: on a narrow screen the views are a strip that scrolls; the current one is kept in sight.
 import { useEffect, useRef } from 'react'
 
-export function useCurrentInSight(view: string) {
+export function useScrollIntoView(view: string) {
   const strip = useRef<HTMLElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another view is another current item
   useEffect(() => {

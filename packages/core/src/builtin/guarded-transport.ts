@@ -1,4 +1,4 @@
-// guarded-end.ts: a server's end of a linked pair with a guard before it: requests can be changed or answered before the server
+// guarded-transport.ts: a server's end of a linked pair with a guard before it: requests can be changed or answered before the server
 // sees them, and results before they leave. For servers of other packages that are not safe enough as they are.
 
 import type { Transport } from '../connection/server-info.ts'
@@ -19,11 +19,11 @@ export interface Guard {
   notification?(method: string): void
 }
 
-export function guardedEnd(inner: Transport, guard: Guard): Transport {
-  return new GuardedEnd(inner, guard)
+export function guardedTransport(inner: Transport, guard: Guard): Transport {
+  return new GuardedTransport(inner, guard)
 }
 
-class GuardedEnd implements Transport {
+class GuardedTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   onmessage?: Transport['onmessage']

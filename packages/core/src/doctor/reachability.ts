@@ -1,4 +1,4 @@
-// reach.ts: how far a connection gets without MCP: the command on the child's own PATH, or the host by name, port,
+// reachability.ts: how far a connection gets without MCP: the command on the child's own PATH, or the host by name, port,
 // certificate and HTTP. Every step has a time limit and leaves nothing open.
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'

@@ -1,11 +1,11 @@
-// peer-routing.ts: which requests another replica must answer: replies to its questions, calls that it suspended, the rest of its
+// replica-routing.ts: which requests another replica must answer: replies to its questions, calls that it suspended, the rest of its
 // answers, and messages of clients whose stream it has. All others are answered where they arrive.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AuthorizedClient } from '../access/access.ts'
 import { processOf } from '../eras/request-state.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Incoming, isObject, type Json } from '../json-rpc.ts'
-import { PASSPORT_HEADER, passOn } from '../replicas/pass-on.ts'
+import { FORWARDED_BY_HEADER, forwardToReplica } from '../replicas/forward-to-replica.ts'
 import { replicaOfTask } from '../tasks/task-store.ts'
 import { keptResultOf } from '../views/resource-uris.ts'
 import type { View } from '../views/views.ts'
@@ -27,7 +27,7 @@ export function replicaForMessage(
   if (method.startsWith('tasks/')) return replicaOfTask(params.taskId)
   if (method === 'subscriptions/listen') return replicaOfListening(params)
   const kept =
-    keptResultOf(params.uri) ?? keptResultOf(isObject(params.arguments) ? params.arguments.name : '')
+    keptResultOf(params.uri) ?? (isObject(params.arguments) ? keptResultOf(params.arguments.name) : undefined)
   if (kept) return kept.replica
   const suspended = requestState === undefined ? undefined : processOf(gateway.keys, requestState)
   if (suspended !== undefined || !gateway.instances) return suspended
@@ -67,8 +67,8 @@ export function replicaForSseSession(id: string): string | undefined {
 
 /** Another replica passed the request on: it came to us already, and is answered here. */
 export function isPassedOn({ replicas }: Gateway, req: IncomingMessage): boolean {
-  const passport = req.headers[PASSPORT_HEADER]
-  return passport !== undefined && replicas?.isPassport(passport) === true
+  const forwardToken = req.headers[FORWARDED_BY_HEADER]
+  return forwardToken !== undefined && replicas?.isForwardToken(forwardToken) === true
 }
 
 /** True when the replica took the request; false when it is answered here. */
@@ -80,7 +80,7 @@ export async function answeredBy(
   body?: string,
 ): Promise<boolean> {
   if (!replicas || id === undefined || id === replicas.id) return false
-  if (replicas.isPassport(req.headers[PASSPORT_HEADER])) return false
+  if (replicas.isForwardToken(req.headers[FORWARDED_BY_HEADER])) return false
   const peer = replicas.peer(id)
-  return peer !== undefined && (await passOn(replicas, peer, req, res, body))
+  return peer !== undefined && (await forwardToReplica(replicas, peer, req, res, body))
 }

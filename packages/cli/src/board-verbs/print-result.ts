@@ -1,4 +1,4 @@
-// print-call.ts: the result of a call as the command prints it: on stdout what was said, on stderr what is worth a note.
+// print-result.ts: the result of a call as the command prints it: on stdout what was said, on stderr what is worth a note.
 import type { Tool, ToolResult } from '@plugboard/core'
 import { isObject } from '@plugboard/core/json'
 import type { BoundTool } from '@plugboard/core/tools'

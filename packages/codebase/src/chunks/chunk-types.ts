@@ -1,4 +1,4 @@
-// chunks/shape.ts: what a chunk is, as data. It imports nothing: code that only reads chunks needs no parser's types.
+// chunks/chunk-types.ts: what a chunk is, as data. It imports nothing: code that only reads chunks needs no parser's types.
 
 export type ChunkKind =
   | 'function'

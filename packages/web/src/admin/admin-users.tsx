@@ -1,4 +1,4 @@
-// admin-views.tsx: who uses the gateway: users, their sessions, named tokens, and the users' own logins at servers.
+// admin-users.tsx: who uses the gateway: users, their sessions, named tokens, and the users' own logins at servers.
 import { Button, Chip, StateMark } from '../parts/basics.tsx'
 import { duration } from '../parts/format.ts'
 import { ConfirmButton, Grid, Pane, useFacts, type ViewProps, when } from './admin-parts.tsx'
