@@ -218,11 +218,19 @@ describe('the administration', () => {
     const session = await legacySession(served.url, tokenOf('ada'))
     const { sessions } = (await command('sessions')).json
     const own = sessions.find(({ user }: { user: string }) => user === 'ada')
-    await command('sessions', 'end', own.id)
+    expect((await served.place.run('gateway', 'sessions', '--gateway', 'gateway.json')).stdout).toMatch(
+      new RegExp(`^${own.id} +ada +\\S+ +- +idle \\d+ s$`, 'm'),
+    )
+    const ended = await served.place.run('gateway', 'sessions', 'end', own.id, '--gateway', 'gateway.json')
+    expect([ended.code, ended.stdout.trim()]).toEqual([0, `Done: end ${own.id}.`])
     expect((await command('sessions')).json.sessions.map(({ id }: { id: string }) => id)).not.toContain(
       own.id,
     )
-    await session.request('tools/list')
+    // Its id is still sealed, and opens nothing: the client starts anew.
+    expect((await session.request('tools/list')).status).toBe(404)
+    expect((await legacySession(served.url, tokenOf('ada'))).id).not.toBe(session.id)
+    const again = await served.place.run('gateway', 'sessions', 'end', own.id, '--gateway', 'gateway.json')
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('no such session')])
     for (const words of [
       ['servers', 'disable', 'nope'],
       ['servers', 'explode', 'one'],

@@ -4,7 +4,6 @@ import { JsonRpcError, type TaskState } from '@plugboard/core'
 import type { Cancellation } from '@plugboard/core/async/waits'
 import type { User } from './access/access.ts'
 import type { Exposure } from './access/exposure.ts'
-import type { CallBudget } from './errors.ts'
 import { type ClientCapabilities, type Era, type Id, type Json, RPC } from './json-rpc.ts'
 import type { ToolRef } from './views/views.ts'
 
@@ -40,7 +39,7 @@ export interface ClientRequest {
   /** Sends a notification about this request. */
   notify(method: string, params: Json): void
   /** Tells the client how much it may still call, where the transport can. */
-  tellBudget?(budgets: readonly CallBudget[]): void
+  tellBudget?(headers: readonly string[]): void
   /** Throws when the HTTP headers contradict the arguments of a tool call; called once the tool is known. */
   checkHeaders?(tool: ToolRef, args: unknown): void
   /** Sends a request to the client on behalf of this one. */
@@ -61,7 +60,7 @@ export interface ResponseConnection {
   /** Called once, when the client has left and will not come back for the response. */
   onGone: (() => void) | undefined
   /** What the user may still call, for the headers of the response. */
-  tellBudget?(budgets: readonly CallBudget[]): void
+  tellBudget?(headers: readonly string[]): void
 }
 
 /** Where a question comes from: a server of 2026-07-28 names it, and can be asked again with its own state. */

@@ -10,25 +10,10 @@ export interface WireError {
   readonly data?: unknown
 }
 
-/** One limit of a user, as the headers of draft-ietf-httpapi-ratelimit-headers write it. */
-export interface BudgetRule {
-  /** `"user-minute"`, or with the pattern of the tools that it is for. */
-  readonly name: string
-  /** The name, the quota and its window. */
-  readonly policy: string
-}
-
-/** What is left of one limit of a user. */
-export interface CallBudget {
-  readonly rule: BudgetRule
-  readonly left: number
-  /** Until all of it is there again. */
-  readonly resetSeconds: number
-}
-
 /** A user has used up what it may call, for now. */
 export class RateLimited extends JsonRpcError {
-  budgets: readonly CallBudget[] = []
+  /** What the answer says about the limits, as names and values of headers. */
+  headers: readonly string[] = []
 
   /** `limit` is as in "60 calls per minute". */
   constructor(limit: string, retryMs: number) {

@@ -23,7 +23,7 @@ export function forwardCall(
   const call = { method: 'tools/call', server, tool: tool.name, instance, params, request }
   // The client decides what runs in parallel, as it would with the server itself.
   const result = observed(gateway, call, () =>
-    withInstance(gateway, server, request, (key, connection) => {
+    withInstance(gateway, call, (key, connection) => {
       mustResume(gateway, server, key, request)
       const sent = serverParams(gateway, { server, key }, params, request)
       return gateway.serverRequests.during(
@@ -78,7 +78,7 @@ export async function forwardRequest(
   const instance = gateway.instances?.keyOf(server, request.client)
   const call = { method, server, tool: undefined, instance, params, request }
   return await observed(gateway, call, () =>
-    withInstance(gateway, server, request, (key, connection = gateway.board.link.connection(server)) => {
+    withInstance(gateway, call, (key, connection = gateway.board.link.connection(server)) => {
       mustResume(gateway, server, key, request)
       const sent = serverParams(gateway, { server, key }, params, request)
       return gateway.serverRequests.during(key, request, () =>
@@ -88,17 +88,24 @@ export async function forwardRequest(
   )
 }
 
+interface InstanceCall {
+  readonly server: string
+  /** Names the instance; undefined where all clients share the server. */
+  readonly instance: string | undefined
+  readonly request: ClientRequest
+}
+
 /** Where the client's user, or its session, has the server for itself, the work is done on that instance. */
 function withInstance<T>(
   { instances, userServers }: Gateway,
-  server: string,
-  request: ClientRequest,
+  { server, instance: key, request }: InstanceCall,
   work: (key: string, connection?: Connection) => Promise<T>,
 ): Promise<T> {
-  if (userServers?.logins.serves(server)) return userServers.during(server, request, work)
   const { client } = request
   // What fails before the server is asked is a rejection too: those around the call count on it.
   try {
+    if (key === undefined) return work(server)
+    if (userServers?.logins.serves(server)) return userServers.during(server, request, work)
     const claimed = instances?.claim(server, client)
     const run = () => {
       const instance = instances?.use(server, client)

@@ -109,9 +109,10 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   },
   replicas: {
     actions: {},
-    rows: ({ id, status, replicas }) => [
+    rows: ({ id, status, replicas, storeUp }) => [
       ...(id === undefined ? [] : [[id, 'this one', ...replicaWords(status)]]),
       ...replicas.map((one: Answer) => [one.id, one.url, ...replicaWords(one.status)]),
+      ...(storeUp === false ? [['store', 'cannot be reached: the others are as they were last seen']] : []),
     ],
   },
 }

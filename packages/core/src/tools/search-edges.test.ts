@@ -46,6 +46,25 @@ describe('a search', () => {
     expect(found(tools, query)).toEqual(wanted)
   })
 
+  it('adds what an embedding model finds near, where it tells tools apart', () => {
+    const index = new ToolIndex(tools)
+    const names = (query: string, ...nearness: number[]) =>
+      index.search(query, 10, Float32Array.from(nearness)).map(({ name }) => name)
+    expect(names('zzz', 0.5, 0.1, 0.4)).toEqual(['archive', 'ping'])
+    expect(names('zzz', 0.1, 0, 0)).toEqual([])
+    expect(names('arch', 0.5, 0.5, 0.5)).toEqual(['archive'])
+    expect(names('arch', 0.1, 0.9, 0.1)).toEqual(['calendar', 'archive'])
+    expect(names('arch', 0.4, 0.5, 0.1)).toEqual(['archive', 'calendar'])
+    expect(new ToolIndex([]).search('x', 5, new Float32Array(0))).toEqual([])
+    const [sole] = index.search('zzz', 10, Float32Array.of(0.9, 0, 0))
+    expect(sole?.score).toBeCloseTo(1.5, 5)
+  })
+
+  it('takes twenty words for a partial one', () => {
+    const many = Array.from({ length: 25 }, (_, at) => tool(`zebra${String.fromCharCode(97 + at)}x`))
+    expect(found(many, 'zebr', 50)).toHaveLength(Math.min(20, TOOL_LIMITS.searchResultsMost))
+  })
+
   it('finds a tool by its exact name before all others', () => {
     const named = [tool('a', { description: 'archive archive archive' }), tool('archive')]
     expect(found(named, ' ARCHIVE ')[0]).toBe('archive')

@@ -229,6 +229,36 @@ describe('revocations', () => {
     expect(told).toEqual([])
   })
 
+  it('hold when the store loses them, when another program deletes or replays them, and are written again', async () => {
+    const store = new MemoryStore()
+    const keys = new KeyRing([freshKey()])
+    const make = (sharing: Replicas) => {
+      const heard: string[][] = []
+      return { heard, made: new Revocations(keys, sharing, (now) => heard.push([...now])) }
+    }
+    const replicas = new Replicas(store, keys)
+    onEnd(() => replicas.close())
+    const one = make(replicas)
+    await one.made.add('ada', 'ada')
+    await one.made.remove('ada')
+    const restored = (await store.fields('revoked')).get('ada') ?? ''
+    await one.made.add('ada', 'ada')
+    const losses = [
+      () => store.delete('revoked'),
+      () => store.deleteField('revoked', 'ada'),
+      () => store.setField('revoked', 'ada', restored, 60_000),
+      () => store.setField('revoked', 'ada', 'rubbish', 60_000),
+    ]
+    for (const lose of losses) {
+      await lose()
+      await one.made.read()
+      expect(one.heard.at(-1)).toEqual(['ada'])
+      // A replica that starts now learns it from the store.
+      expect(await make(replicas).made.list()).toMatchObject([{ key: 'ada', name: 'ada' }])
+    }
+    expect(one.heard).toEqual([['ada'], [], ['ada']])
+  })
+
   it('believe only entries that were sealed for this user', async () => {
     const store = new MemoryStore()
     const keys = new KeyRing([freshKey()])

@@ -12,7 +12,7 @@ const who = (key: string, ...roles: string[]): Counted => ({
 
 async function outcome(limits: CallLimits, caller: Counted, tool: string | undefined = 't', server = 's') {
   return Promise.resolve(limits.enter(caller, server, tool)).then(
-    ({ leave = () => undefined }) => leave,
+    (admission) => () => admission.leave(),
     (error: unknown) => (error instanceof JsonRpcError ? error.message : String(error)),
   )
 }
@@ -27,14 +27,14 @@ async function letIn(limits: CallLimits, caller: Counted, calls: number, tool?: 
 describe('calls at a time', () => {
   it('are as many as the limit, and one that ends makes room once', async () => {
     const limits = new CallLimits({ user: { concurrent: 2 } })
-    const { leave: first } = await limits.enter(who('a'), 's', 't')
+    const first = await limits.enter(who('a'), 's', 't')
     await limits.enter(who('a'), 's', undefined)
     expect(await outcome(limits, who('a'))).toBe(
       'RATE_LIMITED: you may make 2 calls at a time. Try again in 1 second.',
     )
     expect(await letIn(limits, who('b'), 3)).toBe(2)
-    first?.()
-    first?.()
+    first.leave()
+    first.leave()
     expect(await letIn(limits, who('a'), 3)).toBe(1)
   })
 
@@ -49,9 +49,9 @@ describe('calls at a time', () => {
     expect(await letIn(limits, who('a'), 3, 't')).toBe(1)
     expect(await letIn(limits, who('a'), 9, 'other')).toBe(4)
     const daily = new CallLimits({ user: { concurrent: 5, perDay: 1 } })
-    const { leave } = await daily.enter(who('a'), 's', 't')
+    const running = await daily.enter(who('a'), 's', 't')
     expect(await letIn(daily, who('a'), 9)).toBe(0)
-    leave?.()
+    running.leave()
     daily.replace({ user: { concurrent: 5 } })
     expect(await letIn(daily, who('a'), 9)).toBe(5)
   })
@@ -110,25 +110,29 @@ describe('roles and tools', () => {
 })
 
 describe('several replicas', () => {
-  const peers = () => [1, 2, 3]
+  const peerCount = 3
   it('share what is counted, and each has its part of what is not', async () => {
     const store = new MemoryStore()
-    const [one, two] = [1, 2].map(() => new CallLimits({ user: { perDay: 4 } }, { store, peers })) as [
+    const [one, two] = [1, 2].map(() => new CallLimits({ user: { perDay: 4 } }, { store, peerCount })) as [
       CallLimits,
       CallLimits,
     ]
     expect([await letIn(one, who('a'), 3), await letIn(two, who('a'), 3)]).toEqual([3, 1])
-    expect(await letIn(new CallLimits({ user: { concurrent: 8 } }, { store, peers }), who('a'), 20)).toBe(2)
-    expect(await letIn(new CallLimits({ user: { concurrent: 1 } }, { store, peers }), who('a'), 20)).toBe(1)
+    expect(await letIn(new CallLimits({ user: { concurrent: 8 } }, { store, peerCount }), who('a'), 20)).toBe(
+      2,
+    )
+    expect(await letIn(new CallLimits({ user: { concurrent: 1 } }, { store, peerCount }), who('a'), 20)).toBe(
+      1,
+    )
     await store.close()
   })
 
   it('go on with their part while the store is away', async () => {
     const store = new MemoryStore()
     store.setUp(false)
-    expect(await letIn(new CallLimits({ user: { perDay: 8 } }, { store, peers }), who('a'), 20)).toBe(2)
+    expect(await letIn(new CallLimits({ user: { perDay: 8 } }, { store, peerCount }), who('a'), 20)).toBe(2)
     expect(
-      await letIn(new CallLimits({ user: { perMinute: 60, burst: 8 } }, { store, peers }), who('a'), 20),
+      await letIn(new CallLimits({ user: { perMinute: 60, burst: 8 } }, { store, peerCount }), who('a'), 20),
     ).toBe(2)
     await store.close()
   })

@@ -3,13 +3,14 @@
 import type { User } from '../access/access.ts'
 import { type Exposure, readExposure } from '../access/exposure.ts'
 import type { CallLimitsConfig, LimitConfig } from '../config/schema.ts'
-import { type BudgetRule, type CallBudget, RateLimited } from '../errors.ts'
+import { RateLimited } from '../errors.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import type { Store } from '../store/store.ts'
+import { BudgetHeaders, type BudgetRule, budgetRule, type HeaderList, shownBudget } from './budget-headers.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Calls that are taken from the shared counts at a time, at most, and how long they can be used for a rate. */
-const CHUNK = 256
+const CHUNK = 1024
 const SPARE_MS = 1000
 /** Unused ones of users that left are dropped when there are more. */
 const SPARES = 10_000
@@ -24,62 +25,78 @@ export interface Counted {
   readonly user?: User | undefined
 }
 
-/** The store that all replicas count in, and how many they are. */
+/** The store that all replicas count in, and how many others there are. */
 export interface SharedCounts {
   readonly store: Store
-  peers(): readonly unknown[]
+  readonly peerCount: number
 }
 
+/** What was taken from a shared count and is not used yet, and how much was there beyond it. */
+interface Spare {
+  left: number
+  until: number
+  beyond: number
+}
+
+/** A count in the store: its name there, and what was taken from it, as far as it was looked up. */
+interface SharedCount {
+  readonly name: string
+  spare: Spare | undefined
+}
+
+/** What one limit counts. */
 interface Bucket {
   readonly key: string
-  /** The name of its rate in the store. */
-  readonly rate: string
   /** For messages: `60 calls per minute`, of `github.*`. */
   readonly of: string
   readonly limit: LimitConfig
-  readonly rules: BudgetRules
-  /** The name of today's count in the store. */
-  today: { readonly day: number; readonly name: string }
+  readonly rate: SharedCount
+  today: SharedCount & { readonly day: number }
+  /** The calls that run now; the same object for all buckets of a key while there are some. */
+  running: { calls: number }
 }
 
-interface BudgetRules {
-  readonly minute: BudgetRule
-  readonly day: BudgetRule
+/** All limits that a call counts for. */
+interface BucketSet {
+  readonly buckets: readonly Bucket[]
+  readonly headers: BudgetHeaders
 }
 
-interface Count {
-  readonly name: string
-  readonly of: string
-  /** Takes one from the store, and maybe more for later. */
-  take(name: string): Promise<void>
+/** What has to be taken from the store before a call may start. */
+interface Missing {
+  readonly count: SharedCount
+  /** Takes one, and maybe more for later. */
+  take(): Promise<void>
 }
 
 /** A call that was let in. */
 export interface Admission {
-  /** Counts its end, where that has to be counted. */
-  readonly leave?: (() => void) | undefined
-  readonly budgets: readonly CallBudget[]
+  /** What the answer says about the limits. */
+  readonly headers: HeaderList
+  /** Counts its end. */
+  leave(): void
 }
 
-const UNLIMITED: Admission = { budgets: [] }
+const NONE: readonly never[] = []
+const UNLIMITED: Admission = { headers: NONE, leave: () => undefined }
 
 interface ToolLimit {
   readonly pattern: string
   readonly exposure: Exposure
   readonly limit: LimitConfig
-  readonly rules: BudgetRules
+  readonly rules: readonly BudgetRule[]
 }
 
 /** Counts calls by user and role against the limits of gateway.json; with a store, over all replicas. */
 export class CallLimits {
   readonly #shared: SharedCounts | undefined
   readonly #local = new MemoryStore()
-  readonly #running = new Map<string, number>()
-  /** What was taken from the shared counts and is not used yet, and how much was there beyond it. */
-  readonly #spare = new Map<string, { left: number; until: number; beyond: number }>()
+  /** By the key of a bucket, where calls run. */
+  readonly #running = new Map<string, Bucket['running']>()
+  readonly #spare = new Map<string, Spare>()
   /** By count, the question to the store that is under way. */
   readonly #taking = new Map<string, Promise<void>>()
-  #ownBuckets = new WeakMap<User, readonly Bucket[]>()
+  #ownSets = new WeakMap<User, BucketSet>()
   #config: CallLimitsConfig = {}
   #tools: readonly ToolLimit[] = []
 
@@ -91,12 +108,12 @@ export class CallLimits {
   /** New limits count from now on; what was used stays used. */
   replace(config: CallLimitsConfig): void {
     this.#config = config
-    this.#ownBuckets = new WeakMap()
+    this.#ownSets = new WeakMap()
     this.#tools = Object.entries(config.tools ?? {}).map(([pattern, limit]) => ({
       pattern,
       limit,
       exposure: readExposure([pattern]),
-      rules: budgetRules(pattern, limit),
+      rules: rulesOf(pattern, limit),
     }))
   }
 
@@ -106,7 +123,7 @@ export class CallLimits {
 
   /** How many calls run now, by what they are counted for. */
   running(): readonly { readonly of: string; readonly calls: number }[] {
-    return [...this.#running].map(([of, calls]) => ({ of, calls }))
+    return [...this.#running].map(([of, { calls }]) => ({ of, calls }))
   }
 
   /**
@@ -114,46 +131,53 @@ export class CallLimits {
    * before.
    */
   enter(who: Counted, server: string, tool: string | undefined): Admission | Promise<Admission> {
-    const buckets = this.#bucketsOf(who, server, tool)
-    if (buckets.length === 0) return UNLIMITED
-    let leave: (() => void) | undefined
-    try {
-      leave = this.#enterAll(buckets)
-    } catch (error) {
-      return Promise.reject(this.#told(error, buckets))
-    }
-    const missing = this.#missing(buckets, Date.now())
-    const admission = () => ({ leave, budgets: this.#budgets(buckets) })
-    if (missing.length === 0) return admission()
-    return this.#takeAll(missing).then(admission, (error: unknown) => {
-      leave?.()
-      throw this.#told(error, buckets)
-    })
+    const set = this.#setOf(who, server, tool)
+    if (set.buckets.length === 0) return UNLIMITED
+    const now = Date.now()
+    const refusal = this.#start(set.buckets)
+    if (refusal) return Promise.reject(this.#told(refusal, set))
+    const missing = this.#missing(set.buckets, now)
+    if (missing.length === 0) return this.#admission(set, now)
+    return this.#takeAll(missing).then(
+      () => this.#admission(set, Date.now()),
+      (error: unknown) => {
+        this.#end(set.buckets)
+        throw this.#told(error, set)
+      },
+    )
+  }
+
+  #admission(set: BucketSet, now: number): Admission {
+    return new AdmittedCall(this.#headers(set, now), set.buckets, this.#end)
   }
 
   /** A refusal says what is left, too. */
-  #told(error: unknown, buckets: readonly Bucket[]): unknown {
-    if (error instanceof RateLimited) error.budgets = this.#budgets(buckets)
+  #told(error: unknown, set: BucketSet): unknown {
+    if (error instanceof RateLimited) error.headers = this.#headers(set, Date.now())
     return error
   }
 
-  #bucketsOf(who: Counted, server: string, tool: string | undefined): readonly Bucket[] {
-    const own = this.#ownBucket(who)
+  #setOf(who: Counted, server: string, tool: string | undefined): BucketSet {
+    const own = this.#ownSet(who)
     if (tool === undefined || this.#tools.length === 0) return own
+    const matching = this.#tools.filter(({ exposure }) => exposure.tool(server, tool))
+    if (matching.length === 0) return own
     const key = who.user?.key ?? who.owner
-    const ofTools = this.#tools.flatMap(({ pattern, exposure, limit, rules }) =>
-      exposure.tool(server, tool) ? [bucket(`${key}:${pattern}`, ` of ${pattern}`, limit, rules)] : [],
-    )
-    return [...own, ...ofTools]
+    const buckets = matching.map(({ pattern, limit }) => bucket(`${key}:${pattern}`, ` of ${pattern}`, limit))
+    const rules = matching.flatMap((one) => one.rules)
+    return { buckets: [...own.buckets, ...buckets], headers: own.headers.with(rules) }
   }
 
   /** A user that calls often has the same one. */
-  #ownBucket({ owner, user }: Counted): readonly Bucket[] {
-    const known = user && this.#ownBuckets.get(user)
+  #ownSet({ owner, user }: Counted): BucketSet {
+    const known = user && this.#ownSets.get(user)
     if (known) return known
     const limit = this.#limitOf(user?.roles ?? [])
-    const made = limit ? [bucket(user?.key ?? owner, '', limit, budgetRules('user', limit))] : []
-    if (user) this.#ownBuckets.set(user, made)
+    const made = {
+      buckets: limit ? [bucket(user?.key ?? owner, '', limit)] : [],
+      headers: new BudgetHeaders(limit ? rulesOf('user', limit) : []),
+    }
+    if (user) this.#ownSets.set(user, made)
     return made
   }
 
@@ -175,7 +199,7 @@ export class CallLimits {
   }
 
   get #replicas(): number {
-    return (this.#shared?.peers().length ?? 0) + 1
+    return (this.#shared?.peerCount ?? 0) + 1
   }
 
   /** One of several replicas has its share. */
@@ -183,63 +207,69 @@ export class CallLimits {
     return Math.max(1, Math.ceil(count / this.#replicas))
   }
 
-  /** Undefined when nothing has to be counted at the end. */
-  #enterAll(buckets: readonly Bucket[]): (() => void) | undefined {
-    const entered: string[] = []
-    const leave = () => {
-      for (const key of entered.splice(0)) {
-        const left = (this.#running.get(key) ?? 1) - 1
-        if (left > 0) this.#running.set(key, left)
-        else this.#running.delete(key)
-      }
+  /** Counts a call in every bucket, or in none when one is full: then its refusal. */
+  #start(buckets: readonly Bucket[]): RateLimited | undefined {
+    for (const one of buckets) {
+      const { concurrent } = one.limit
+      if (concurrent === undefined) continue
+      const running = this.#runningIn(one)
+      if (running.calls > 0 && running.calls >= this.#share(concurrent))
+        return new RateLimited(`${concurrent} calls${one.of} at a time`, BUSY_RETRY_MS)
     }
-    for (const { key, of, limit } of buckets) {
-      if (limit.concurrent === undefined) continue
-      const running = this.#running.get(key) ?? 0
-      if (running >= this.#share(limit.concurrent)) {
-        leave()
-        throw new RateLimited(`${limit.concurrent} calls${of} at a time`, BUSY_RETRY_MS)
-      }
-      this.#running.set(key, running + 1)
-      entered.push(key)
-    }
-    return entered.length > 0 ? leave : undefined
+    for (const { key, limit, running } of buckets)
+      if (limit.concurrent !== undefined && running.calls++ === 0) this.#running.set(key, running)
+    return undefined
+  }
+
+  readonly #end = (buckets: readonly Bucket[]): void => {
+    for (const { key, limit, running } of buckets)
+      if (limit.concurrent !== undefined && --running.calls === 0) this.#running.delete(key)
+  }
+
+  /** Buckets of one key that were made for several connections of a user count together. */
+  #runningIn(one: Bucket): Bucket['running'] {
+    if (one.running.calls === 0) one.running = this.#running.get(one.key) ?? one.running
+    return one.running
   }
 
   /** Spends what was taken from the store before, for all replicas, and returns what has to be taken now. */
-  #missing(buckets: readonly Bucket[], now: number): readonly Count[] {
-    const day = Math.floor(now / DAY_MS)
-    const missing: Count[] = []
+  #missing(buckets: readonly Bucket[], now: number): readonly Missing[] {
+    let missing: Missing[] | undefined
     for (const one of buckets) {
-      const { rate, of } = one
+      const { of } = one
       const { perMinute, burst, perDay } = one.limit
-      if (perMinute !== undefined && !this.#spend(rate, now))
-        missing.push({ name: rate, of, take: (name) => this.#takeRate(name, of, perMinute, burst) })
+      if (perMinute !== undefined && !this.#spend(one.rate, now)) {
+        missing ??= []
+        missing.push({ count: one.rate, take: () => this.#takeRate(one.rate.name, of, perMinute, burst) })
+      }
       if (perDay === undefined) continue
-      const daily = dayName(one, day)
-      if (!this.#spend(daily, now))
-        missing.push({ name: daily, of, take: (name) => this.#takeDay(name, of, perDay, day) })
+      const today = todayOf(one, now)
+      if (this.#spend(today, now)) continue
+      missing ??= []
+      missing.push({ count: today, take: () => this.#takeDay(today, of, perDay) })
     }
-    return missing
+    return missing ?? NONE
   }
 
-  async #takeAll(counts: readonly Count[]): Promise<void> {
-    for (const { name, take } of counts) await this.#takeOne(name, take)
+  async #takeAll(missing: readonly Missing[]): Promise<void> {
+    for (const one of missing) await this.#takeOne(one)
   }
 
   /** One caller asks the store; those of the same moment wait for what it gets, and for a refusal with it. */
-  async #takeOne(name: string, take: (name: string) => Promise<void>): Promise<void> {
+  async #takeOne({ count, take }: Missing): Promise<void> {
+    const { name } = count
     for (let turn = 0; turn < TURNS; turn++) {
       const taking = this.#taking.get(name)
       if (!taking) break
       await taking
-      if (this.#spend(name, Date.now())) return
+      if (this.#spend(count, Date.now())) return
     }
-    const taking = take(name).finally(() => {
+    const taking = take().finally(() => {
       if (this.#taking.get(name) === taking) this.#taking.delete(name)
     })
     this.#taking.set(name, taking)
     await taking
+    count.spare = this.#spare.get(name)
   }
 
   /** Several at once, if they are there: the rest is spent without asking. */
@@ -265,7 +295,7 @@ export class CallLimits {
     this.#keep(name, chunk - 1, Date.now() + SPARE_MS, taken.left)
   }
 
-  async #takeDay(name: string, of: string, perDay: number, day: number): Promise<void> {
+  async #takeDay({ name, day }: Bucket['today'], of: string, perDay: number): Promise<void> {
     const chunk = this.#chunk(perDay / 100)
     const used = await this.#counted(
       (store) => store.increment(name, chunk, DAY_MS),
@@ -282,35 +312,31 @@ export class CallLimits {
     const now = Date.now()
     const known = this.#spare.get(name)
     const before = known && known.until > now ? known.left : 0
-    this.#spare.set(name, { left: before + taken, until, beyond })
+    if (known) Object.assign(known, { left: before + taken, until, beyond })
+    else this.#spare.set(name, { left: taken, until, beyond })
     if (this.#spare.size > SPARES)
       for (const [key, { until: end }] of this.#spare) if (end <= now) this.#spare.delete(key)
   }
 
   /** As far as it is known here: other replicas count too. */
-  #budgets(buckets: readonly Bucket[]): readonly CallBudget[] {
-    const now = Date.now()
-    const day = Math.floor(now / DAY_MS)
-    const leftOf = (name: string) => {
-      const spare = this.#spare.get(name)
-      return spare ? Math.max(0, Math.floor(spare.left + spare.beyond)) : 0
-    }
-    const budgets: CallBudget[] = []
+  #headers({ buckets, headers }: BucketSet, now: number): HeaderList {
+    let rule = 0
     for (const one of buckets) {
       const { perMinute, burst, perDay } = one.limit
       if (perMinute !== undefined) {
-        const left = leftOf(one.rate)
+        const left = this.#left(one.rate)
         const missing = Math.max(0, burstOf(perMinute, burst) - left)
-        budgets.push({ rule: one.rules.minute, left, resetSeconds: Math.ceil((missing * 60) / perMinute) })
+        headers.say(rule++, left, Math.ceil((missing * 60) / perMinute))
       }
-      if (perDay !== undefined)
-        budgets.push({
-          rule: one.rules.day,
-          left: leftOf(dayName(one, day)),
-          resetSeconds: Math.ceil(((day + 1) * DAY_MS - now) / 1000),
-        })
+      if (perDay === undefined) continue
+      const today = todayOf(one, now)
+      headers.say(rule++, this.#left(today), Math.ceil(((today.day + 1) * DAY_MS - now) / 1000))
     }
-    return budgets
+    return headers.list
+  }
+
+  #left({ name, spare = this.#spare.get(name) }: SharedCount): number {
+    return spare ? shownBudget(Math.max(0, Math.floor(spare.left + spare.beyond))) : 0
   }
 
   /** How many are taken at a time: few enough that what one replica keeps is not missed at another. */
@@ -319,8 +345,10 @@ export class CallLimits {
   }
 
   /** Spends one of what was taken before; false when there is none. */
-  #spend(name: string, now: number): boolean {
-    const spare = this.#spare.get(name)
+  #spend(count: SharedCount, now: number): boolean {
+    // One that has run out may have been dropped, and another one made.
+    if (count.spare === undefined || count.spare.until <= now) count.spare = this.#spare.get(count.name)
+    const { spare } = count
     if (!spare || spare.left <= 0 || spare.until <= now) return false
     spare.left--
     return true
@@ -334,26 +362,41 @@ export class CallLimits {
   }
 }
 
-function bucket(key: string, of: string, limit: LimitConfig, rules: BudgetRules): Bucket {
-  return { key, rate: `rate:{${key}}`, of, limit, rules, today: { day: -1, name: '' } }
-}
+class AdmittedCall implements Admission {
+  readonly headers: HeaderList
+  readonly #end: (buckets: readonly Bucket[]) => void
+  #buckets: readonly Bucket[]
 
-function budgetRules(of: string, { perMinute, perDay }: LimitConfig): BudgetRules {
-  return {
-    minute: budgetRule(`${of}-minute`, perMinute, 60),
-    day: budgetRule(`${of}-day`, perDay, DAY_MS / 1000),
+  constructor(headers: HeaderList, buckets: readonly Bucket[], end: (buckets: readonly Bucket[]) => void) {
+    this.headers = headers
+    this.#buckets = buckets
+    this.#end = end
+  }
+
+  leave(): void {
+    this.#end(this.#buckets)
+    this.#buckets = NONE
   }
 }
 
-function budgetRule(title: string, quota: number | undefined, seconds: number): BudgetRule {
-  const name = JSON.stringify(title).replace(/[^ -~]/g, '?')
-  return { name, policy: `${name};q=${quota};w=${seconds}` }
+function bucket(key: string, of: string, limit: LimitConfig): Bucket {
+  const rate = { name: `rate:{${key}}`, spare: undefined }
+  return { key, of, limit, rate, today: { day: -1, name: '', spare: undefined }, running: { calls: 0 } }
 }
 
-/** The same text for every call of a day. */
-function dayName(one: Bucket, day: number): string {
-  if (one.today.day !== day) one.today = { day, name: `day:{${one.key}}:${day}` }
-  return one.today.name
+/** In the order in which the headers have them. */
+function rulesOf(title: string, { perMinute, perDay }: LimitConfig): readonly BudgetRule[] {
+  return [
+    ...(perMinute === undefined ? [] : [budgetRule(`${title}-minute`, perMinute, 60)]),
+    ...(perDay === undefined ? [] : [budgetRule(`${title}-day`, perDay, DAY_MS / 1000)]),
+  ]
+}
+
+/** Another one for every day. */
+function todayOf(one: Bucket, now: number): Bucket['today'] {
+  const day = Math.floor(now / DAY_MS)
+  if (one.today.day !== day) one.today = { day, name: `day:{${one.key}}:${day}`, spare: undefined }
+  return one.today
 }
 
 function burstOf(perMinute: number, given: number | undefined): number {

@@ -7,7 +7,6 @@ import { Cancellation } from '@plugboard/core/async/waits'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { Exposure } from '../access/exposure.ts'
 import type { Client, ClientRequest, ResponseConnection } from '../client-request.ts'
-import type { CallBudget } from '../errors.ts'
 import { wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
@@ -397,8 +396,8 @@ class LegacyRequest implements ClientRequest {
     this.#outlet.send({ jsonrpc: '2.0', method, params }, this.id)
   }
 
-  tellBudget(budgets: readonly CallBudget[]): void {
-    this.#connection?.tellBudget?.(budgets)
+  tellBudget(headers: readonly string[]): void {
+    this.#connection?.tellBudget?.(headers)
   }
 
   away(): boolean {

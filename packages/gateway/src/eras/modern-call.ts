@@ -10,7 +10,6 @@ import {
   type Origin,
   type ResponseConnection,
 } from '../client-request.ts'
-import type { CallBudget } from '../errors.ts'
 import { ASKING_METHODS, type Id, isObject, type Json, type Request, RPC } from '../json-rpc.ts'
 import type { ClientTask, TaskWork } from '../tasks/client-task.ts'
 import type { TaskStore } from '../tasks/task-store.ts'
@@ -142,8 +141,8 @@ export class ModernCall implements ClientRequest, TaskWork {
     this.#channel?.notify(method, params)
   }
 
-  tellBudget(budgets: readonly CallBudget[]): void {
-    this.#channel?.connection.tellBudget?.(budgets)
+  tellBudget(headers: readonly string[]): void {
+    this.#channel?.connection.tellBudget?.(headers)
   }
 
   checkHeaders(tool: ToolRef, args: unknown): void {

@@ -114,7 +114,7 @@ export class Endpoint {
         res.setHeader('WWW-Authenticate', challenge ?? this.#access.challenge(req))
       return this.#refuse(res, status, message)
     }
-    if (client.user) this.#gateway.userServers?.logins.present(client.user, bearerOf(req))
+    if (client.user) this.#gateway.userServers?.logins.present(client.user, () => bearerOf(req))
     if (path === '/metrics' && (req.method === 'GET' || req.method === 'HEAD'))
       return client.narrow
         ? this.#refuse(res, 403, 'This token is shown a part of what is served, and no metrics.')

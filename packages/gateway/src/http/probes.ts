@@ -17,7 +17,7 @@ function storeMetrics({ replicas }: Gateway): string[] {
     `plugboard_store_up ${replicas.store.isUp ? 1 : 0}`,
     '# HELP plugboard_peers Other replicas that are alive.',
     '# TYPE plugboard_peers gauge',
-    `plugboard_peers ${replicas.peers().length}`,
+    `plugboard_peers ${replicas.peerCount}`,
   ]
 }
 
@@ -41,7 +41,7 @@ export function sendReady(
   json(res, status === 'ready' ? 200 : 503, {
     status: told,
     servers: { up, away },
-    ...(replicas && { replica: replicas.id, peers: replicas.peers().length }),
+    ...(replicas && { replica: replicas.id, peers: replicas.peerCount }),
   })
 }
 

@@ -27,7 +27,7 @@ export function replicaForMessage(
   if (method.startsWith('tasks/')) return replicaOfTask(params.taskId)
   if (method === 'subscriptions/listen') return replicaOfListening(params)
   const kept =
-    keptResultOf(params.uri) ?? keptResultOf(isObject(params.arguments) ? params.arguments.name : '')
+    keptResultOf(params.uri) ?? (isObject(params.arguments) ? keptResultOf(params.arguments.name) : undefined)
   if (kept) return kept.replica
   const suspended = requestState === undefined ? undefined : processOf(gateway.keys, requestState)
   if (suspended !== undefined || !gateway.instances) return suspended

@@ -3,7 +3,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { ResponseConnection } from '../client-request.ts'
-import type { CallBudget } from '../errors.ts'
 import { errorReply, type Id, isObject, type Reply, RPC, RPC_RATE_LIMITED, written } from '../json-rpc.ts'
 import type { Replay } from './replay.ts'
 
@@ -34,9 +33,9 @@ export class McpHttpResponse implements ResponseConnection {
   /** The number of the stream, as soon as it has an event. */
   #stream: number | undefined
   #finished = false
-  /** When the client last got a sign that its request is alive. */
   /** Headers that say what is left of a budget, as names and values. */
   #budget: readonly string[] = []
+  /** When the client last got a sign that its request is alive. */
   #lastSign = Date.now()
   #away: NodeJS.Timeout | undefined
 
@@ -71,17 +70,9 @@ export class McpHttpResponse implements ResponseConnection {
     return this.#finished
   }
 
-  /** The headers of draft-ietf-httpapi-ratelimit-headers; a stream that has begun cannot have them any more. */
-  tellBudget(budgets: readonly CallBudget[]): void {
-    if (this.#res.headersSent) return
-    let policies = ''
-    let rest = ''
-    for (const { rule, left, resetSeconds } of budgets) {
-      const comma = rest === '' ? '' : ', '
-      policies += comma + rule.policy
-      rest += `${comma}${rule.name};r=${left};t=${resetSeconds}`
-    }
-    this.#budget = ['RateLimit-Policy', policies, 'RateLimit', rest]
+  /** A stream that has begun cannot have these headers any more. */
+  tellBudget(headers: readonly string[]): void {
+    this.#budget = headers
   }
 
   /** True when a message could be sent before the response. */

@@ -105,9 +105,11 @@ export class Instances {
   #default(server: string): IsolationKind {
     const configured = this.#board.link.configured(server)
     if (!configured) return 'shared'
-    const known = this.#defaults.get(configured) ?? defaultIsolation(configured)
-    this.#defaults.set(configured, known)
-    return known
+    const known = this.#defaults.get(configured)
+    if (known) return known
+    const made = defaultIsolation(configured)
+    this.#defaults.set(configured, made)
+    return made
   }
 
   /** The connection of a key, as far as one is open. */

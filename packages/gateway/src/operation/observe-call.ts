@@ -68,21 +68,21 @@ export function observed<T extends Readonly<Json>>(
     on.drains.leave(server)
     return refused(on, call, started, error)
   }
-  const admitted: { leave?: (() => void) | undefined } = {}
+  const admitted: Admitted = { admission: undefined }
   const result = on.callLimits ? withinLimits(on.callLimits, call, work, admitted) : work()
   return result.then(
     (answer) => {
-      admitted.leave?.()
+      admitted.admission?.leave()
       on.drains.leave(server)
       on.circuits.succeeded(instance)
       ended(on, call, started, answer['isError'] === true ? 'tool_error' : 'ok')
       return answer
     },
     (error: unknown) => {
-      admitted.leave?.()
+      admitted.admission?.leave()
       on.drains.leave(server)
       on.circuits.failed(instance, error)
-      if (error instanceof RateLimited && error.budgets.length > 0) call.request.tellBudget?.(error.budgets)
+      if (error instanceof RateLimited) tell(call, error.headers)
       const outcome = call.request.signal.aborted ? 'cancelled' : outcomeOf(error)
       ended(on, call, started, outcome, codeOf(error))
       throw error
@@ -96,12 +96,16 @@ function refused(on: CallObservation, call: ObservedCall, started: number, error
   return Promise.reject(error)
 }
 
+interface Admitted {
+  admission: Admission | undefined
+}
+
 /** Most calls are let in without a wait: their count was taken from the store before. `admitted` gets what counts their end. */
 function withinLimits<T>(
   limits: CallLimits,
   call: ObservedCall,
   work: () => Promise<T>,
-  admitted: { leave?: (() => void) | undefined },
+  admitted: Admitted,
 ): Promise<T> {
   const { request } = call
   let entered: Admission | Promise<Admission>
@@ -110,12 +114,16 @@ function withinLimits<T>(
   } catch (error) {
     return Promise.reject(error)
   }
-  const go = ({ leave, budgets }: Admission) => {
-    admitted.leave = leave
-    if (budgets.length > 0) request.tellBudget?.(budgets)
+  const go = (admission: Admission) => {
+    admitted.admission = admission
+    tell(call, admission.headers)
     return work()
   }
   return entered instanceof Promise ? entered.then(go) : go(entered)
+}
+
+function tell({ request }: ObservedCall, headers: readonly string[]): void {
+  if (headers.length > 0) request.tellBudget?.(headers)
 }
 
 function ended(

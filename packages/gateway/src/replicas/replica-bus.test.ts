@@ -60,6 +60,14 @@ const beat = async (ms = 3000) => {
 }
 
 describe('replicas', () => {
+  it('that are closed close their store, and leave no entry', async () => {
+    const { store, all } = await announced(2)
+    const closed = vi.spyOn(store, 'close')
+    const before = (await store.fields('replicas')).size
+    await all[0]?.close()
+    expect([closed.mock.calls.length, before - (await store.fields('replicas')).size]).toEqual([1, 1])
+  })
+
   it('know each other at once, and forget one that is gone', async () => {
     const { all, store } = await announced(3)
     const [one, two, three] = all as [Replicas, Replicas, Replicas]
@@ -206,6 +214,38 @@ describe('replicas', () => {
     await two.publish('updated', { n: 'round', round: '9' })
     await settled()
     expect(published).toHaveBeenCalledTimes(3)
+  })
+
+  it('hear a message once, and read no entry that is older than the last, whoever sends them again', async () => {
+    const { all, store } = await announced(2)
+    const [one, two] = all as [Replicas, Replicas]
+    const [heard, sent]: [unknown[], string[]] = [[], []]
+    one.on('server-action', ({ action }) => heard.push(action))
+    await store.subscribe('bus', (text) => sent.push(text))
+    for (const action of ['disable', 'enable']) await two.publish('server-action', { action })
+    await settled()
+    expect(heard).toEqual(['disable', 'enable'])
+    for (const text of [...sent, ...sent]) await store.publish('bus', text)
+    await settled()
+    expect(heard).toEqual(['disable', 'enable'])
+    // Its own next message is heard.
+    await two.publish('server-action', { action: 'drain' })
+    await settled()
+    expect(heard).toEqual(['disable', 'enable', 'drain'])
+
+    const old: string[] = []
+    for (let n = 0; n < 2; n++) {
+      old.push((await store.fields('replicas')).get(two.id) ?? '')
+      await beat()
+    }
+    await two.close()
+    await beat()
+    expect(one.peers()).toEqual([])
+    for (const entry of old) {
+      await store.setField('replicas', two.id, entry, 600_000)
+      await beat()
+      expect(one.peers()).toEqual([])
+    }
   })
 
   it('know a request that one of them passed on to them, for a while', async () => {

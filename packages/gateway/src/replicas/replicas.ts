@@ -14,6 +14,8 @@ const GONE_MS = 12_000
 const STALE_MS = 5 * 60_000
 /** How long a sender waits until the others have done what it told them. */
 const DONE_MS = 2000
+/** Replicas whose last message and entry are known. */
+const REMEMBERED = 1000
 const DIRECTORY = 'replicas'
 const CHANNEL = 'bus'
 
@@ -59,11 +61,16 @@ export class Replicas {
   readonly #peers = new Map<string, KnownPeer>()
   readonly #receivers = new Map<BusKind, Set<Receive>>()
   readonly #beats = new Set<() => unknown>()
+  /** By replica: the last message that was heard of it, and the time of the last entry that was read. Older ones are replayed. */
+  readonly #lastHeard = new Map<string, number>()
+  readonly #lastEntry = new Map<string, number>()
   readonly #stops: (() => void)[] = []
   readonly #closing: (() => Promise<void>)[] = []
   /** What this replica told and waits for: by round, those that are not done yet. */
   readonly #waiting = new Map<string, { readonly missing: Set<string>; end(): void }>()
   #rounds = 0
+  #sent = 0
+  #lastBeat = 0
   #url: string | undefined
   #status: (() => ReplicaStatus) | undefined
   #timer: NodeJS.Timeout | undefined
@@ -95,13 +102,18 @@ export class Replicas {
     return [...this.#peers.values()]
   }
 
+  get peerCount(): number {
+    return this.#peers.size
+  }
+
   peer(id: string): Peer | undefined {
     return this.#peers.get(id)
   }
 
   /** False when the others cannot be told now. */
   async publish(kind: BusKind, value: Json): Promise<boolean> {
-    const text = this.#keys.seal('replica-message', { ...value, kind, from: this.id, at: this.#now() })
+    const own = { kind, from: this.id, at: this.#now(), number: ++this.#sent }
+    const text = this.#keys.seal('replica-message', { ...value, ...own })
     return await this.store.publish(CHANNEL, text).then(
       () => true,
       () => false,
@@ -171,7 +183,9 @@ export class Replicas {
   async #beat(): Promise<void> {
     const { id } = this
     try {
-      const own = { id, url: this.#url, at: this.#now(), ...(this.#status && { status: this.#status() }) }
+      // Later than the last one, also when the clock was set back.
+      this.#lastBeat = Math.max(this.#now(), this.#lastBeat + 1)
+      const own = { id, url: this.#url, at: this.#lastBeat, ...(this.#status && { status: this.#status() }) }
       const entry = this.#keys.seal('replica', own)
       await this.store.setField(DIRECTORY, id, entry, STALE_MS)
       this.#read(await this.store.fields(DIRECTORY))
@@ -188,6 +202,7 @@ export class Replicas {
       if (id === this.id || known?.entry === entry) continue
       const value = this.#keys.open('replica', entry)
       if (!value || value.id !== id || typeof value.url !== 'string' || !this.#isFresh(value.at)) continue
+      if (!isNewer(this.#lastEntry, id, value.at)) continue
       const status = readStatus(value.status)
       this.#peers.set(id, { id, url: value.url, entry, seen: now, ...(status && { status }) })
     }
@@ -201,8 +216,10 @@ export class Replicas {
   #received(text: string): void {
     const value = this.#keys.open('replica-message', text)
     if (!isObject(value) || value.from === this.id || !this.#isFresh(value.at)) return
-    if (value.kind === 'here') void this.#beat()
     const from = String(value.from)
+    // The store keeps the order of one sender: what is not newer was heard before, and is sent again by another program.
+    if (value.number !== undefined && !isNewer(this.#lastHeard, from, value.number)) return
+    if (value.kind === 'here') void this.#beat()
     if (value.kind === 'done') this.#isDone(value, from)
     const receivers = [...(this.#receivers.get(value.kind as BusKind) ?? [])]
     const work = receivers.map((receive) => receive(value, from))
@@ -214,4 +231,14 @@ export class Replicas {
     const waiting = to === this.id ? this.#waiting.get(String(done)) : undefined
     if (waiting?.missing.delete(from) && waiting.missing.size === 0) waiting.end()
   }
+}
+
+/** Remembers it when it is. Replicas that are long gone are forgotten. */
+function isNewer(last: Map<string, number>, id: string, value: unknown): boolean {
+  if (typeof value !== 'number' || value <= (last.get(id) ?? Number.NEGATIVE_INFINITY)) return false
+  last.delete(id)
+  last.set(id, value)
+  const [oldest] = last.keys()
+  if (last.size > REMEMBERED && oldest !== undefined) last.delete(oldest)
+  return true
 }

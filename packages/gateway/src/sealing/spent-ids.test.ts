@@ -70,7 +70,10 @@ describe('a spent id', () => {
 
   it('without a file is this process’s own', async () => {
     const ids = await new SpentIds().open()
-    expect([await ids.add('a', 1), await ids.has('a'), ids.isDurable]).toEqual([true, true, true])
+    const later = Date.now() + 60_000
+    expect([await ids.add('a', later), await ids.has('a'), ids.isDurable]).toEqual([true, true, true])
+    await ids.add('b', Date.now() - 1)
+    expect(await ids.has('b')).toBe(false)
   })
 
   it('in a damaged line is none', async () => {

@@ -29,7 +29,7 @@ export class SpentIds implements SpentRecord {
   /** `failed` is told when the file can no longer be written, once until it can again. */
   constructor(
     file?: string,
-    now: () => number = Date.now,
+    now: () => number = () => Date.now(),
     failed: (error: unknown) => void = () => undefined,
   ) {
     this.#file = file
@@ -73,8 +73,12 @@ export class SpentIds implements SpentRecord {
 
   /** Another process on the same folder may have written since. */
   async has(id: string): Promise<boolean> {
-    if (!this.#until.has(id)) await this.#read()
-    return this.#until.has(id)
+    if (!this.#isKept(id)) await this.#read()
+    return this.#isKept(id)
+  }
+
+  #isKept(id: string): boolean {
+    return (this.#until.get(id) ?? 0) > this.#now()
   }
 
   async #read(): Promise<void> {

@@ -1,5 +1,6 @@
 // What only the store in Redis has: two connections that break, hang and end, and a server that other programs use as well. What
 // every store does is in store.test.ts.
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Redis } from 'ioredis'
 import { afterEach, expect, it, vi } from 'vitest'
 import { startRedis } from '../../../../test/support/redis.ts'
@@ -50,6 +51,83 @@ it('is down when Redis no longer answers a ping, and up with its subscriptions w
   expect(heard).toEqual(['again'])
   expect(changes).toEqual([false, true])
 })
+
+it('is up again only when it hears its channels', async () => {
+  const server = await startRedis()
+  ends.push(() => server.stop())
+  const { proxy, url } = await holdingProxy(server.port)
+  const store = await RedisStore.open(url)
+  ends.push(() => store.close())
+  const heard: string[] = []
+  await store.subscribe('news', (message) => heard.push(message))
+  // The connection for commands is ready last, while the channels are not heard yet.
+  proxy.hold()
+  proxy.breakAll()
+  await until(() => !store.isUp)
+  await until(() => proxy.subscribing)
+  await proxy.letInfoPass()
+  expect(store.isUp).toBe(false)
+  proxy.letSubscribePass()
+  await until(() => store.isUp)
+  await store.publish('news', 'again')
+  await until(() => heard.length > 0)
+  expect(heard).toEqual(['again'])
+})
+
+/** Between the store and Redis: after `hold`, the first connection's INFO waits, and so does SUBSCRIBE. */
+async function holdingProxy(port: number) {
+  const sockets = new Set<Socket>()
+  let held: { isFirst: boolean; info: (() => void)[] | undefined; subscribe: (() => void)[] } | undefined
+  const server = createServer((client) => {
+    const redis = connect(port, '127.0.0.1')
+    const isFirst = held?.isFirst === true
+    if (held) held.isFirst = false
+    for (const socket of [client, redis]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+    }
+    client.on('data', (bytes) => {
+      const pass = () => void redis.write(bytes)
+      const text = bytes.toString('latin1').toLowerCase()
+      if (held && text.includes('subscribe')) held.subscribe.push(pass)
+      else if (held?.info && isFirst && text.includes('info')) held.info.push(pass)
+      else pass()
+    })
+    redis.pipe(client)
+    client.on('close', () => redis.destroy())
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  ends.push(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const proxy = {
+    hold: () => {
+      held = { isFirst: true, info: [], subscribe: [] }
+    },
+    breakAll: () => {
+      for (const socket of sockets) socket.destroy()
+    },
+    get subscribing() {
+      return (held?.subscribe.length ?? 0) > 0 && (held?.info?.length ?? 0) > 0
+    },
+    /** Resolves when its answer is there. */
+    letInfoPass: async () => {
+      for (const pass of held?.info ?? []) pass()
+      if (held) held.info = undefined
+      const admin = new Redis(port)
+      await admin.ping()
+      admin.disconnect()
+      for (let turn = 0; turn < 20; turn++) await new Promise((done) => setTimeout(done, 5))
+    },
+    letSubscribePass: () => {
+      for (const pass of held?.subscribe.splice(0) ?? []) pass()
+      held = undefined
+    },
+  }
+  const { port: own } = server.address() as AddressInfo
+  return { proxy, url: `redis://127.0.0.1:${own}` }
+}
 
 it('listens at Redis to a channel as long as it has a receiver', async () => {
   const { server, store, admin } = await opened()

@@ -6,9 +6,12 @@ import { type Rate, type RateDecision, type Store, StoreUnavailable } from './st
 /** A command that takes longer counts as the store being away. */
 const COMMAND_MS = 1000
 const CONNECT_MS = 2000
-const RETRY_MS = 500
+/** How long after a failed attempt the next one follows. A refused connection costs little. */
+const RETRY_MS = 250
 /** A connection that no longer answers is noticed by a ping. */
 const PING_MS = 2000
+/** A timer that fires so many times later than it should is of a process that had no time to run. */
+const LATE = 1.5
 
 /** KEYS: rate. ARGV: ms per unit, burst, cost. The clock is the store's: those of several processes differ. */
 const TAKE = `
@@ -49,6 +52,8 @@ export class RedisStore implements Store {
   readonly #changed = new Set<(isUp: boolean) => void>()
   readonly #ping: NodeJS.Timeout
   #isUp = false
+  /** The second connection hears all channels; before that a message of another replica would be lost. */
+  #isSubscribed = false
 
   /** Connects; a store that is down at first is connected when it comes up. */
   static async open(url: string, prefix = 'pb:'): Promise<RedisStore> {
@@ -84,6 +89,9 @@ export class RedisStore implements Store {
       client.on('close', () => this.#setUp(false))
     }
     commands.on('ready', () => this.#check())
+    messages.on('close', () => {
+      this.#isSubscribed = false
+    })
     messages.on('ready', () => void this.#resubscribe())
     messages.on('message', (channel: string, message: string) => {
       for (const receive of [...(this.#channels.get(channel) ?? [])]) receive(message)
@@ -102,13 +110,14 @@ export class RedisStore implements Store {
   }
 
   #check(): void {
-    this.#setUp(this.#commands.status === 'ready' && this.#messages.status === 'ready')
+    if (this.#commands.status === 'ready' && this.#isSubscribed) this.#setUp(true)
   }
 
   async #resubscribe(): Promise<void> {
     const channels = [...this.#channels.keys()]
     try {
       if (channels.length > 0) await this.#messages.subscribe(...channels)
+      this.#isSubscribed = this.#messages.status === 'ready'
       this.#check()
     } catch {
       // The connection broke again; the next one subscribes.
@@ -118,9 +127,12 @@ export class RedisStore implements Store {
 
   async #alive(): Promise<void> {
     if (!this.#isUp) return
+    const sent = performance.now()
     try {
       await Promise.all([this.#commands.ping(), this.#messages.ping()])
     } catch {
+      // This process was late, not the store: the answer may wait to be read, and the next ping decides.
+      if (performance.now() - sent > COMMAND_MS * LATE) return
       this.#setUp(false)
       // A connection that is open and does not answer is given up; both come back by themselves.
       for (const client of [this.#commands, this.#messages])
@@ -226,7 +238,7 @@ export class RedisStore implements Store {
     this.#channels.set(name, all.add(receive))
     // While the store is away, the next connection subscribes.
     if (isFirst && this.#messages.status === 'ready')
-      await this.#messages.subscribe(name).catch(() => undefined)
+      await this.#messages.subscribe(name).catch(() => this.#messages.disconnect(true))
     return () => {
       all.delete(receive)
       if (all.size > 0) return

@@ -189,11 +189,11 @@ describe('the servers that users log in to', () => {
       logins.replace(config)
       return logins.contextOf(of(issuer)).settings?.exchanges?.['notes']?.subjectToken()
     }
-    logins.present(of('https://other'), 'foreign')
-    logins.present(of(), 'none')
+    logins.present(of('https://other'), () => 'foreign')
+    logins.present(of(), () => 'none')
     expect([token('https://idp'), token('https://other')]).toEqual([undefined, undefined])
-    logins.present(of('https://idp'), 'first')
-    logins.present(of('https://idp'), 'second')
+    logins.present(of('https://idp'), () => 'first')
+    logins.present(of('https://idp'), () => 'second')
     expect([token('https://idp'), token('https://other'), token()]).toEqual(['second', undefined, undefined])
     const exchanges = logins.contextOf(ada).settings?.exchanges
     expect(exchanges).toMatchObject({ notes: { issuer: 'https://idp', clientSecret: 'sesame' } })

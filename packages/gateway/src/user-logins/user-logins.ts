@@ -135,14 +135,14 @@ export class UserLogins {
   }
 
   /** A request of a user came with this token. */
-  present(user: User, token: string): void {
+  present(user: User, bearer: () => string): void {
     const isExchanged = Object.values(this.#config.servers).some(
       ({ exchange }) => exchange !== undefined && exchange.issuer === user.issuer,
     )
     if (!isExchanged) return
     const of = contextKey(user, scopesOf(user))
     this.#assertions.delete(of)
-    this.#assertions.set(of, token)
+    this.#assertions.set(of, bearer())
     dropOldest(this.#assertions)
   }
 

@@ -52,7 +52,9 @@ export function keptResultUri(id: string, replica: string | undefined): string {
 export function keptResultOf(
   uri: unknown,
 ): { readonly replica: string | undefined; readonly id: string; readonly query: string } | undefined {
-  const [, replica, id = '', query = ''] = (typeof uri === 'string' && KEPT_RESULT.exec(uri)) || []
+  // Every call comes by here; hardly any has such an address.
+  if (typeof uri !== 'string' || !uri.startsWith(RESULTS_URI)) return undefined
+  const [, replica, id = '', query = ''] = KEPT_RESULT.exec(uri) ?? []
   return id === '' ? undefined : { replica, id, query }
 }
 
