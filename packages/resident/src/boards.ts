@@ -63,8 +63,10 @@ export class Boards {
   }
 
   release(board: Pick<LocalBoard, 'close'>): void {
-    // A board that does not close is not worth more than its own time limit.
-    const closing = board.close().catch(() => undefined)
+    // The command gets its answer first. A board that does not close is not worth more than its own time limit.
+    const closing = new Promise<void>((done) => setImmediate(done))
+      .then(() => board.close())
+      .catch(() => undefined)
     this.#closing.add(closing)
     void closing.then(() => this.#closing.delete(closing))
   }

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { StdioEntry } from '../config/entry.ts'
@@ -206,6 +207,42 @@ describe('a stdio server that goes away', () => {
     const { pid } = await request('grandchild', { thenExit: true, holdPipes: true, how: 'stubborn' })
     await within(closed, 'close')
     await until(() => !isRunning(Number(pid)), 'end of the grandchild')
+  })
+})
+
+describe('the pipes of a stdio server', () => {
+  const shell = (script: string): StdioEntry => ({
+    type: 'stdio',
+    command: 'sh',
+    args: ['-c', script],
+    env: {},
+  })
+
+  it('bring a last message without a newline', async () => {
+    const stdio = await openTransport(
+      shell(`printf '{"jsonrpc":"2.0","method":"bye"}'; printf '\\n\\nwords\\n' >&2`),
+      testContext(),
+    )
+    const { received, closed } = wire(stdio)
+    open.push(() => stdio.close())
+    await stdio.start()
+    await within(closed, 'closed')
+    expect(received).toEqual([{ jsonrpc: '2.0', method: 'bye' }])
+  })
+
+  it('that are closed on our side are said to be so', async () => {
+    const real = systemHost()
+    const children: ChildProcess[] = []
+    const spawn: Host['spawn'] = (...call) => {
+      const child = real.spawn(...call)
+      children.push(child)
+      return child
+    }
+    const stdio = await openTransport(shell('exec sleep 60'), testContext({ host: { ...real, spawn } }))
+    open.push(() => stdio.close())
+    await stdio.start()
+    children.at(-1)?.stdin?.destroy()
+    await expect(stdio.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow('"fixture" is not running.')
   })
 })
 

@@ -73,6 +73,20 @@ describe('an answer over HTTP', () => {
     expect(received).toHaveLength(2)
   })
 
+  it('is waited for while notifications come', async () => {
+    const { request, received } = await connected((asked) => {
+      const write = events(asked)
+      write(event({ jsonrpc: '2.0', method: 'notifications/progress', params: {} }))
+      void until(() => received.length === 1, 'the notification').then(() =>
+        setImmediate(() => {
+          write(event(result(asked.message.id, { late: true })))
+          asked.response.end()
+        }),
+      )
+    })
+    expect(await request('ping')).toEqual({ late: true })
+  })
+
   it('counts when the stream stays open after it, and the connection is released', async () => {
     const { call, server } = await connected(
       (asked) => events(asked)(event(result(asked.message.id))),

@@ -76,6 +76,15 @@ describe('a command on Windows', () => {
     )
   })
 
+  it('that is a path is not looked for on PATH', () => {
+    const all = (path: string) => path.startsWith('C:\\Tools\\')
+    const at = (command: string) => resolveWindowsCommand(command, [], { Path: 'C:\\Tools' }, all).file
+    expect([at('x'), at('sub\\x'), at('sub/x')]).toEqual(['C:\\Tools\\x.COM', 'sub\\x', 'sub/x'])
+    expect(resolveWindowsCommand('D:x', [], { Path: 'C:\\Tools' }, (path) => path === 'D:x.EXE').file).toBe(
+      'D:x.EXE',
+    )
+  })
+
   it.each(['C:\\gone\\x', '..\\x', 'x/y'])('that is a path (%s) and is not there stays that path', (path) => {
     expect(resolve(path).file).toBe(path)
   })

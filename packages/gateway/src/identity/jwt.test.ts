@@ -144,24 +144,32 @@ describe('the keys of an issuer', () => {
   /** Answers by address; what is not there is a 404. */
   function fetcher(answers: Readonly<Record<string, unknown>>) {
     const asked: string[] = []
+    const unread: Response[] = []
     const given = async (address: unknown, init?: RequestInit) => {
       asked.push(String(address))
       expect(init).toMatchObject({ redirect: 'error' })
       const answer = answers[String(address)]
       if (answer instanceof Error) throw answer
-      if (answer === undefined) return new Response('{"issuer":"x"}', { status: 404 })
+      if (answer === undefined) {
+        const refused = new Response('{"issuer":"x"}', { status: 404 })
+        unread.push(refused)
+        return refused
+      }
       return new Response(typeof answer === 'string' ? answer : JSON.stringify(answer))
     }
-    return { asked, given: given as typeof fetch }
+    return { asked, unread, given: given as typeof fetch }
   }
   const FIRST = 'https://id.example/.well-known/oauth-authorization-server/realm'
   const SECOND = 'https://id.example/realm/.well-known/openid-configuration'
   const THIRD = 'https://id.example/.well-known/openid-configuration/realm'
   const good = () => ({ issuer, jwks_uri: `${idp.issuer}/jwks` })
   const verified = async (answers: Readonly<Record<string, unknown>>) => {
-    const { asked, given } = fetcher(answers)
+    const { asked, unread, given } = fetcher(answers)
     const verifier = new JwtVerifier({ issuer }, RESOURCE, given)
-    return { found: await verifier.verify(await idp.token({ claims: { iss: issuer } }), Date.now()), asked }
+    const found = await verifier.verify(await idp.token({ claims: { iss: issuer } }), Date.now())
+    // An answer that is not read frees its connection.
+    expect(unread.map(({ bodyUsed }) => bodyUsed)).toEqual(unread.map(() => true))
+    return { found, asked }
   }
 
   it('are named by its metadata, at any of three addresses', async () => {

@@ -223,7 +223,7 @@ function configuration(
     renderError: async (ctx: { type: string; body: unknown }, out: Readonly<Record<string, unknown>>) => {
       ctx.type = 'html'
       const isUnknown = out['error'] === 'invalid_client'
-      const said = String(out['error_description'] ?? out['error'] ?? 'The login failed.')
+      const said = String(out['error_description'] ?? out['error'])
       ctx.body = messagePage(isUnknown ? FORGOTTEN : said)
       if (out['error'] === 'server_error') tell('Login: an error inside the login; the client was told.')
     },

@@ -37,6 +37,41 @@ const urlOf = (env: Record<string, string>) => {
   return { url: otlpSettings(env, (text) => told.push(text))?.url, told: told.join() }
 }
 
+describe('the sampler', () => {
+  const sampler = (env: Record<string, string>) =>
+    otlpSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', ...env }, () => undefined)?.sampler
+  const [low, high] = ['00000000', 'ffffffff'].map((end) => `${'a'.repeat(24)}${end}`)
+  const parent = (traceFlags: number) => ({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags })
+  it.each([
+    ['always_on', '', [true, true]],
+    ['always_off', '', [false, false]],
+    ['traceidratio', '0', [false, false]],
+    ['traceidratio', '0.5', [true, false]],
+    ['traceidratio', '1', [true, true]],
+    ['traceidratio', '1.5', [true, true]],
+    ['traceidratio', '-1', [true, true]],
+    ['traceidratio', 'half', [true, true]],
+    ['parentbased_traceidratio', '0', [false, false]],
+  ])('%s of %j takes the first and the last trace: %j', (name, arg, takes) => {
+    const sample = sampler({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: arg })
+    expect([low, high].map((id) => sample?.(id ?? '', undefined))).toEqual(takes)
+    const follows = name.startsWith('parentbased_')
+    expect(sample?.(low ?? '', parent(1))).toBe(follows || takes[0])
+    expect(sample?.(low ?? '', parent(0))).toBe(follows ? false : takes[0])
+  })
+
+  it('takes attributes with a name', () => {
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_RESOURCE_ATTRIBUTES: '=x,a=1,b,c=%zz,d%20=e',
+    }
+    const resource = Object.fromEntries(otlpSettings(env, () => undefined)?.resource ?? [])
+    expect(resource).toMatchObject({ a: '1', c: '%zz', 'd ': 'e' })
+    expect(Object.keys(resource)).not.toContain('')
+    expect(Object.keys(resource)).not.toContain('b')
+  })
+})
+
 describe('the variables', () => {
   it.each([
     [{}, undefined],

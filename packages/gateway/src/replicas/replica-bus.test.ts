@@ -60,6 +60,14 @@ const beat = async (ms = 3000) => {
 }
 
 describe('replicas', () => {
+  it('that are closed close their store, and leave no entry', async () => {
+    const { store, all } = await announced(2)
+    const closed = vi.spyOn(store, 'close')
+    const before = (await store.fields('replicas')).size
+    await all[0]?.close()
+    expect([closed.mock.calls.length, before - (await store.fields('replicas')).size]).toEqual([1, 1])
+  })
+
   it('know each other at once, and forget one that is gone', async () => {
     const { all, store } = await announced(3)
     const [one, two, three] = all as [Replicas, Replicas, Replicas]

@@ -80,6 +80,21 @@ describe('a task', () => {
     ])
   })
 
+  it('has the end that came first', async () => {
+    const { add, stopped } = made()
+    const [cancelled, failed] = [add('ada'), add('eve')]
+    cancelled?.cancel()
+    cancelled?.cancel()
+    cancelled?.ended({ result: { late: true } })
+    expect([cancelled?.status, cancelled?.result(), stopped]).toEqual(['cancelled', {}, ['ada']])
+    failed?.ended({ error: new Error('first') })
+    failed?.ended({ result: {} })
+    failed?.cancel()
+    expect([failed?.status, stopped]).toEqual(['failed', ['ada']])
+    expect(() => failed?.result()).toThrow('first')
+    await failed?.over(new AbortController().signal)
+  })
+
   it('of an owner who lost access is stopped, with its timer, and no other', () => {
     vi.useFakeTimers()
     const { store, add, client, stopped } = made()

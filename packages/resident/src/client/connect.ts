@@ -7,9 +7,10 @@ import type { PeerHooks } from '../json-rpc-socket.ts'
 import { RESIDENT_LIMITS } from '../limits.ts'
 import { type McpResult, type OpenParams, PROTOCOL } from '../protocol.ts'
 import { placeFault, type ResidentPlace } from '../socket-paths.ts'
-import { type Dialed, dial, isOlder } from './dial.ts'
+import type { Dialed } from './dial.ts'
 import { type LightSocket, lightConnect, lightStdin } from './light-socket.ts'
 import { readToken } from './read-token.ts'
+import { isOlder } from './version-order.ts'
 
 export interface ConnectOptions {
   readonly place: ResidentPlace
@@ -208,6 +209,7 @@ async function reach(options: ConnectOptions): Promise<Entered | string> {
   // An ordinary start is one connection; anything else is sorted out as for every other command.
   if (first !== undefined && typeof first !== 'string') return first
   const hooks: PeerHooks = { request: () => Promise.reject(new Error('Nothing is asked here.')) }
+  const { dial } = await import('./dial.ts')
   const running = await dial(place, version, hooks)
   const dialed =
     running.kind === 'absent' || running.kind === 'replaced' ? await options.start(hooks) : running
