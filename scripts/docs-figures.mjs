@@ -20,10 +20,7 @@ const WANTED = [
     'first token while one server needs 10 s to start',
   ],
   ['tokens for tools in a turn, 500', 'tokens for tools in a turn, 500 plugged in'],
-  [
-    'search by words and embeddings: recall@5, 148 requests for servers not tuned on, 1521 tools',
-    'the right tool among the first five found of 1,521, for requests that were held out',
-  ],
+  ['search: recall@5, the half held out', 'the right tool among the first five found, held-out requests'],
   ['`plugboard list`, whole command', '`plugboard list` with 200 configured servers'],
   ['in-process echo, one call at a time', 'a call through `plugboard serve`'],
   ['stdio echo, 64 clients', '`plugboard serve` under 64 clients'],

@@ -3,12 +3,8 @@
 // servers are installed when first asked for, pinned, into the cache folder.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { onDemand } from '../../scripts/lib/on-demand.mjs'
 import { startCommand } from './servers.mjs'
-
-/** An OAuth client that does not exist: two servers want to see one before they list their tools. */
-const credentials = fileURLToPath(new URL('./no-oauth-client.json', import.meta.url))
 
 const SERVERS = {
   'antv-chart': { package: '@antv/mcp-server-chart', version: '0.9.10' },
@@ -82,73 +78,6 @@ const TUNING = {
   },
   chrome: { package: 'chrome-devtools-mcp', version: '1.11.0', args: ['--headless'] },
   excel: { package: '@negokaz/excel-mcp-server', version: '0.12.0' },
-  mapbox: {
-    package: '@mapbox/mcp-server',
-    version: '0.14.0',
-    // A token of the right form: user "n".
-    env: { MAPBOX_ACCESS_TOKEN: 'pk.eyJ1IjoibiIsImEiOiJiIn0.x' },
-  },
-  'google-maps': {
-    package: '@modelcontextprotocol/server-google-maps',
-    version: '0.6.2',
-    env: { GOOGLE_MAPS_API_KEY: 'none' },
-  },
-  figma: {
-    package: 'figma-developer-mcp',
-    version: '0.13.2',
-    args: ['--stdio', '--figma-api-key=none'],
-  },
-  firecrawl: { package: 'firecrawl-mcp', version: '3.26.0', env: { FIRECRAWL_API_KEY: 'fc-none' } },
-  elasticsearch: {
-    package: '@elastic/mcp-server-elasticsearch',
-    version: '0.3.1',
-    env: { ES_URL: 'http://127.0.0.1:9', ES_API_KEY: 'none' },
-  },
-  pinecone: { package: '@pinecone-database/mcp', version: '0.3.0', env: { PINECONE_API_KEY: 'none' } },
-  tavily: { package: 'tavily-mcp', version: '0.2.22', env: { TAVILY_API_KEY: 'none' } },
-  brave: {
-    package: '@brave/brave-search-mcp-server',
-    version: '2.1.4',
-    args: ['--transport', 'stdio'],
-    env: { BRAVE_API_KEY: 'none' },
-  },
-  'ea-playwright': { package: '@executeautomation/playwright-mcp-server', version: '1.0.12' },
-  sqlite: { package: 'mcp-server-sqlite-npx', version: '0.8.0', args: ['$TMP/none.db'] },
-  nx: { package: 'nx-mcp', version: '0.25.0' },
-  square: {
-    package: 'square-mcp-server',
-    version: '0.1.2',
-    args: ['start'],
-    env: { ACCESS_TOKEN: 'none' },
-  },
-  calendar: {
-    package: '@cocal/google-calendar-mcp',
-    version: '2.6.3',
-    env: { GOOGLE_OAUTH_CREDENTIALS: credentials },
-  },
-  gmail: {
-    package: '@gongrzhe/server-gmail-autoauth-mcp',
-    version: '1.1.11',
-    env: { GMAIL_OAUTH_PATH: credentials },
-  },
-  discord: { package: 'mcp-discord', version: '1.3.4', env: { DISCORD_TOKEN: 'none' } },
-  bitbucket: { package: '@aashari/mcp-server-atlassian-bitbucket', version: '3.1.0' },
-  mailtrap: {
-    package: 'mcp-mailtrap',
-    version: '0.9.0',
-    env: {
-      MAILTRAP_API_TOKEN: 'none',
-      DEFAULT_FROM_EMAIL: 'none@example.com',
-      MAILTRAP_ACCOUNT_ID: '1',
-      MAILTRAP_TEST_INBOX_ID: '1',
-    },
-  },
-  ynab: { package: 'ynab-mcp-server', version: '0.1.2', env: { YNAB_API_TOKEN: 'none' } },
-  cloudinary: {
-    package: '@cloudinary/asset-management-mcp',
-    version: '0.11.0',
-    args: ['start', '--cloud-name', 'none', '--api-key', 'none', '--api-secret', 'none'],
-  },
   ...Object.fromEntries(
     ['linear', 'asana', 'trello', 'airtable', 'twilio'].map((name) => [name, SERVERS[name]]),
   ),

@@ -34,13 +34,7 @@ export type {
   SchemaResult,
   Zod,
 } from './schema/index.ts'
-export {
-  embeddingText,
-  type SearchableTool,
-  type SearchHelp,
-  type SearchHit,
-  ToolIndex,
-} from './search-ranking.ts'
+export { embeddingText, type SearchableTool, type SearchHit, ToolIndex } from './search-ranking.ts'
 export {
   type CountedTool,
   type Loading,

@@ -5,7 +5,6 @@ import { readToolList } from './definition.ts'
 import { NameRegistry } from './names.ts'
 import { resultLimit } from './result.ts'
 import { type SearchableTool, ToolIndex } from './search-ranking.ts'
-import { queryTerms } from './search-terms.ts'
 import { injectionSigns } from './tool-poisoning.ts'
 import { accept, toolChanges } from './tools-lock.ts'
 
@@ -50,14 +49,14 @@ describe('a search', () => {
   it('adds what an embedding model finds near, where it tells tools apart', () => {
     const index = new ToolIndex(tools)
     const names = (query: string, ...nearness: number[]) =>
-      index.search(query, 10, { nearness: Float32Array.from(nearness) }).map(({ name }) => name)
+      index.search(query, 10, Float32Array.from(nearness)).map(({ name }) => name)
     expect(names('zzz', 0.5, 0.1, 0.4)).toEqual(['archive', 'ping'])
     expect(names('zzz', 0.1, 0, 0)).toEqual([])
     expect(names('arch', 0.5, 0.5, 0.5)).toEqual(['archive'])
     expect(names('arch', 0.1, 0.9, 0.1)).toEqual(['calendar', 'archive'])
     expect(names('arch', 0.4, 0.5, 0.1)).toEqual(['archive', 'calendar'])
-    expect(new ToolIndex([]).search('x', 5, { nearness: new Float32Array(0) })).toEqual([])
-    const [sole] = index.search('zzz', 10, { nearness: Float32Array.of(0.9, 0, 0) })
+    expect(new ToolIndex([]).search('x', 5, new Float32Array(0))).toEqual([])
+    const [sole] = index.search('zzz', 10, Float32Array.of(0.9, 0, 0))
     expect(sole?.score).toBeCloseTo(1.5, 5)
   })
 
@@ -109,53 +108,6 @@ describe('a search', () => {
       tool('c', { description: 'archive' }),
     ]
     expect(found(three, 'archive')[0]).toBe('archive')
-  })
-})
-
-describe('what a query means', () => {
-  const heads = (query: string) => queryTerms(query).map((term) => [...term.keys()].join('|'))
-  it.each([
-    ['turn on the lamp', ['turn|enabl|toggl', 'lamp']],
-    ['turn the old lamp on', ['turn|enabl|toggl', 'old', 'lamp']],
-    ['turn the big old lamp on', ['turn', 'big', 'old', 'lamp']],
-    ['get rid of it', ['get|rid|delet|remov']],
-    ['how many', ['many|count|number']],
-    ['who am I', ['who|am|current|user|viewer|me|whoami']],
-    ['repo repos', ['repository']],
-    ['lamp LAMPS', ['lamp']],
-    ['turn', ['turn']],
-    ['', []],
-  ])('"%s" asks for %j', (query, wanted) => {
-    expect(heads(query)).toEqual(wanted)
-  })
-
-  it('is found by a phrase that shares no word with the tool', () => {
-    const tools = [tool('disable_lamp'), tool('enable_lamp'), tool('turnip')]
-    expect(found(tools, 'switch the lamp off')[0]).toBe('disable_lamp')
-    expect(found(tools, 'switch the lamp on')[0]).toBe('enable_lamp')
-  })
-
-  it.each([
-    ['which lamps do I have', 'list_lamps'],
-    ['throw the lamp away', 'delete_lamp'],
-    ['make a lamp', 'create_lamp'],
-    ['rename the lamp', 'update_lamp'],
-  ])('"%s" wants %s done', (query, wanted) => {
-    const tools = ['create_lamp', 'delete_lamp', 'update_lamp', 'list_lamps']
-    for (const order of [tools, [...tools].reverse()])
-      expect(
-        found(
-          order.map((name) => tool(name)),
-          query,
-        )[0],
-      ).toBe(wanted)
-  })
-
-  it('includes words that are near its own, after synonyms', () => {
-    const index = new ToolIndex([tool('walrus'), tool('picture'), tool('other')])
-    const nearWords = new Map([['photo', ['walrus']]])
-    expect(index.search('photo').map(({ name }) => name)).toEqual(['picture'])
-    expect(index.search('photo', 5, { nearWords }).map(({ name }) => name)).toEqual(['picture', 'walrus'])
   })
 })
 

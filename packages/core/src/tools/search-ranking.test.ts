@@ -1,12 +1,12 @@
-// The labelled queries, over the real tools of the servers installed here. Synonyms and weights were chosen with them; the bench asks
-// others that were held out.
+// The labelled queries, over the real tools of the servers installed here. Every second query was held out while the
+// weights were chosen; bench/ prints both halves.
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { listAllTools } from '../../../../bench/lib/servers.mjs'
 import { describeTool } from '../text/sanitize.ts'
 import { readToolList } from './definition.ts'
 import { type SearchableTool, ToolIndex } from './search-ranking.ts'
-import { stem } from './search-stem.ts'
+import { stem } from './search-terms.ts'
 import { planLoading, tokenCosts } from './token-costs.ts'
 import { toolSearch } from './tool-search.ts'
 

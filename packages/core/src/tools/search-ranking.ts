@@ -1,11 +1,9 @@
 // search-ranking.ts: finds tools by a query in plain words, over name, title, description and parameters. Ranked by weighted
-// fields (BM25F) over stemmed terms and their synonyms, and by what the query wants done; it needs no model and no network.
+// fields (BM25F) over stemmed terms and their synonyms; it needs no model and no network.
 import { isObject } from '../json.ts'
 import { TOOL_LIMITS } from '../limits.ts'
 import type { JsonSchema } from './definition.ts'
-import { type Action, actionOfQuery, actionOfTool, areOpposed } from './search-actions.ts'
-import { synonymsOf } from './search-synonyms.ts'
-import { isFaint, type QueryTerm, queryTerms, spaced, wordsOf } from './search-terms.ts'
+import { isFaint, queryWords, spaced, synonymsOf, wordsOf } from './search-terms.ts'
 
 /** What a search needs to know of a tool. */
 export interface SearchableTool {
@@ -24,17 +22,9 @@ export interface SearchHit {
   readonly score: number
 }
 
-/** What a search may go by beside the words of the tools. */
-export interface SearchHelp {
-  /** How near an embedding model finds each tool to the query, in the order of the tools. */
-  readonly nearness?: Float32Array | undefined
-  /** Stemmed terms that are near a stemmed term in meaning; they count less than synonyms. */
-  readonly nearWords?: ReadonlyMap<string, readonly string[]> | undefined
-}
-
 /** The weight of a term by its field, and how much a long field reduces it. */
 const FIELDS = {
-  tool: { weight: 5.5, thinning: 0.65 },
+  tool: { weight: 6.5, thinning: 0.65 },
   server: { weight: 2, thinning: 0 },
   title: { weight: 2, thinning: 0.4 },
   lead: { weight: 2.5, thinning: 0.6 },
@@ -45,16 +35,12 @@ type FieldName = keyof typeof FIELDS
 const FIELD_NAMES = Object.keys(FIELDS) as FieldName[]
 
 const SATURATION = 3.2
-const SYNONYM_WORTH = 0.45
-const NEAR_WORD_WORTH = 0.3
+const SYNONYM_WORTH = 0.42
 const FAINT_WORTH = 0.5
 const PREFIX_WORTH = 0.6
 const SERVER_NAMED = 1.3
 /** How much of the score depends on the share of query terms found. */
-const COVERAGE = 0.7
-/** What a score counts when the tool does what the query wants done, and when it does the opposite. */
-const SAME_ACTION = 1.1
-const OPPOSED_ACTION = 0.85
+const COVERAGE = 0.6
 const NAMED_EXACTLY = 1000
 /** What the nearest tool counts, where the best one by words counts 1. */
 const NEARNESS = 1.5
@@ -65,11 +51,10 @@ const LEAD_CHARS = 160
 const BODY_CHARS = 2048
 const QUERY_WORDS = 40
 
-/** Where a term occurs. */
-interface Postings {
-  readonly docs: readonly number[]
-  /** The term's weight in each of these tools. */
-  readonly worths: readonly number[]
+interface Posting {
+  readonly doc: number
+  /** The term's weight in this tool, before rarity. */
+  readonly worth: number
 }
 
 /**
@@ -83,14 +68,13 @@ interface Postings {
 export class ToolIndex {
   readonly #names: readonly string[]
   readonly #servers: readonly (readonly string[])[]
-  readonly #actions: readonly (Action | undefined)[]
-  readonly #postings = new Map<string, Postings>()
+  readonly #postings = new Map<string, readonly Posting[]>()
+  readonly #rarity = new Map<string, number>()
 
   constructor(tools: readonly SearchableTool[]) {
     this.#names = tools.map(({ name }) => name)
     const fields = tools.map(fieldsOf)
     this.#servers = fields.map(({ server }) => server)
-    this.#actions = tools.map(({ tool }) => actionOfTool(tool))
     const averages = averageLengths(fields)
     const drafts = new Map<string, Map<number, number>>()
     fields.forEach((words, doc) => {
@@ -106,25 +90,26 @@ export class ToolIndex {
       }
     })
     for (const [word, docs] of drafts) {
-      const rarity = Math.log(1 + (tools.length - docs.size + 0.5) / (docs.size + 0.5))
-      this.#postings.set(word, {
-        docs: [...docs.keys()],
-        worths: [...docs.values()].map((sum) => (rarity * sum) / (sum + SATURATION)),
-      })
+      const found = docs.size
+      this.#rarity.set(word, Math.log(1 + (tools.length - found + 0.5) / (found + 0.5)))
+      this.#postings.set(
+        word,
+        [...docs].map(([doc, sum]) => ({ doc, worth: sum / (sum + SATURATION) })),
+      )
     }
   }
 
-  /** The best tools first. A query that names a tool exactly finds it first. */
+  /**
+   * The best tools first. A query that names a tool exactly finds it first. `nearness`: how near an embedding model finds each tool to
+   * the query, in the order of the tools.
+   */
   search(
     query: string,
     limit: number = TOOL_LIMITS.searchResults,
-    { nearness, nearWords }: SearchHelp = {},
+    nearness?: Float32Array,
   ): readonly SearchHit[] {
-    const asked = query.slice(0, TOOL_LIMITS.searchQueryChars)
-    const terms = queryTerms(asked).slice(0, QUERY_WORDS)
-    const scores = this.#wordScores(terms, nearWords)
+    const scores = this.#wordScores(query)
     if (nearness) addNearness(scores, nearness)
-    this.#weighActions(scores, actionOfQuery(asked, terms))
     const plain = query.trim().toLowerCase()
     const hits: { doc: number; score: number }[] = []
     for (let doc = 0; doc < scores.length; doc++) {
@@ -138,67 +123,46 @@ export class ToolIndex {
   }
 
   /** By tool; 0 where no word matches. */
-  #wordScores(terms: readonly QueryTerm[], nearWords: SearchHelp['nearWords']): Float64Array {
+  #wordScores(query: string): Float64Array {
+    const asked = queryWords(query.slice(0, TOOL_LIMITS.searchQueryChars)).slice(0, QUERY_WORDS)
     const scores = new Float64Array(this.#names.length)
     const matched = new Float64Array(this.#names.length)
-    const best = new Float64Array(this.#names.length)
     let total = 0
-    for (const term of terms) {
-      const importance = [...term.keys()].every(isFaint) ? FAINT_WORTH : 1
+    for (const word of asked) {
+      const importance = isFaint(word) ? FAINT_WORTH : 1
       total += importance
-      this.#bestMatches(term, nearWords, best)
-      for (let doc = 0; doc < best.length; doc++) {
-        const score = best[doc] ?? 0
-        if (score === 0) continue
+      for (const [doc, score] of this.#bestMatches(word)) {
         scores[doc] = (scores[doc] ?? 0) + score * importance
         matched[doc] = (matched[doc] ?? 0) + importance
       }
     }
-    const asked = new Set(terms.flatMap((term) => [...term.keys()]))
     for (let doc = 0; doc < scores.length; doc++) {
       let score = (scores[doc] ?? 0) * (1 - COVERAGE + (COVERAGE * (matched[doc] ?? 0)) / (total || 1))
-      if (score > 0 && this.#servers[doc]?.every((word) => asked.has(word))) score *= SERVER_NAMED
+      if (score > 0 && this.#servers[doc]?.every((word) => asked.includes(word))) score *= SERVER_NAMED
       scores[doc] = score
     }
     return scores
   }
 
-  /** Writes into `best` how well each tool matches one query term: by a word of it, a synonym, or a word near it. */
-  #bestMatches(term: QueryTerm, nearWords: SearchHelp['nearWords'], best: Float64Array): void {
-    best.fill(0)
-    let isFound = false
-    const take = (word: string, worth: number) => {
-      const postings = this.#postings.get(word)
-      if (!postings) return
-      isFound = true
-      const { docs, worths } = postings
-      for (let at = 0; at < docs.length; at++) {
-        const doc = docs[at] ?? 0
-        best[doc] = Math.max(best[doc] ?? 0, (worths[at] ?? 0) * worth)
+  /** For each tool the best match of one query term: itself, or a synonym. */
+  #bestMatches(word: string): ReadonlyMap<number, number> {
+    const best = new Map<number, number>()
+    const take = (term: string, worth: number) => {
+      const rarity = this.#rarity.get(term) ?? 0
+      for (const posting of this.#postings.get(term) ?? []) {
+        const score = posting.worth * rarity * worth
+        if (score > (best.get(posting.doc) ?? 0)) best.set(posting.doc, score)
       }
     }
-    for (const [word, worth] of term) {
-      take(word, worth)
-      for (const other of synonymsOf(word)) take(other, worth * SYNONYM_WORTH)
-      for (const other of nearWords?.get(word) ?? []) take(other, worth * NEAR_WORD_WORTH)
-    }
-    if (isFound) return
-    for (const [word, worth] of term)
-      if (word.length >= 4) for (const near of this.#similarWords(word)) take(near, worth * PREFIX_WORTH)
-  }
-
-  #weighActions(scores: Float64Array, wanted: Action | undefined): void {
-    if (!wanted) return
-    this.#actions.forEach((action, doc) => {
-      const score = scores[doc] ?? 0
-      if (!action || score <= 0) return
-      if (action === wanted) scores[doc] = score * SAME_ACTION
-      else if (areOpposed(action, wanted)) scores[doc] = score * OPPOSED_ACTION
-    })
+    take(word, 1)
+    for (const other of synonymsOf(word)) take(other, SYNONYM_WORTH)
+    if (best.size === 0 && word.length >= 4)
+      for (const near of this.#nearWords(word)) take(near, PREFIX_WORTH)
+    return best
   }
 
   /** Terms with the same beginning or one different letter: a partial word, or a typo. */
-  #similarWords(word: string): readonly string[] {
+  #nearWords(word: string): readonly string[] {
     const near: string[] = []
     for (const known of this.#postings.keys()) {
       if (

@@ -2,13 +2,7 @@
 // to call them, and the few that are always listed. The list does not depend on what the servers have, so that a prompt
 // cache that holds it stays valid.
 import { TOOL_LIMITS } from '@plugboard/core/limits'
-import {
-  embeddingText,
-  type SearchableTool,
-  type SearchHelp,
-  ToolIndex,
-  toolTokens,
-} from '@plugboard/core/tools'
+import { embeddingText, type SearchableTool, ToolIndex, toolTokens } from '@plugboard/core/tools'
 import { isObject, type Json } from '../json-rpc.ts'
 import { isFor } from './apps.ts'
 import type { ToolVectors } from './tool-vectors.ts'
@@ -140,9 +134,7 @@ export class SearchMode {
     const most = Math.min(Math.max(1, Math.floor(limit)), TOOL_LIMITS.searchResultsMost)
     const asked = query.slice(0, TOOL_LIMITS.searchQueryChars)
     const nearness = await this.#vectors?.nearness(asked, this.#indexed().texts)
-    // Loaded with the first search: most processes never search.
-    const { nearWords } = await import('./near-words.ts')
-    const hits = this.#hits(query, most, { nearness, nearWords: nearWords() })
+    const hits = this.#hits(query, most, nearness)
     const found = hits.length > 0 ? hits : this.#toolsOf(query.trim().toLowerCase()).slice(0, most)
     if (found.length === 0)
       return `No tool matches. Try other words, or the name of a server: ${this.#servers().join(', ')}.`
@@ -171,10 +163,10 @@ export class SearchMode {
     return parts.join('\n')
   }
 
-  #hits(query: string, limit: number, help?: SearchHelp): readonly Json[] {
+  #hits(query: string, limit: number, nearness?: Float32Array): readonly Json[] {
     const byName = this.#byName()
     return this.#indexed()
-      .words.search(query, limit, help)
+      .words.search(query, limit, nearness)
       .flatMap(({ name }): readonly Json[] => {
         const definition = byName.get(name)
         return definition ? [definition] : []
