@@ -15,17 +15,20 @@ describe('a process', () => {
     expect(isRunning(pid)).toBe(false)
   })
 
-  it.runIf(process.platform === 'linux')('does not run when only its parent has not asked how it ended', async () => {
-    // The shell becomes a program that never asks for its children.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'])
-    try {
-      const [line] = await once(parent.stdout, 'data')
-      const pid = Number(String(line))
-      await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /)
-      expect(() => process.kill(pid, 0)).not.toThrow()
-      expect(isRunning(pid)).toBe(false)
-    } finally {
-      parent.kill('SIGKILL')
-    }
-  })
+  it.runIf(process.platform === 'linux')(
+    'does not run when only its parent has not asked how it ended',
+    async () => {
+      // The shell becomes a program that never asks for its children.
+      const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'])
+      try {
+        const [line] = await once(parent.stdout, 'data')
+        const pid = Number(String(line))
+        await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /)
+        expect(() => process.kill(pid, 0)).not.toThrow()
+        expect(isRunning(pid)).toBe(false)
+      } finally {
+        parent.kill('SIGKILL')
+      }
+    },
+  )
 })
