@@ -386,7 +386,6 @@ describe('the package', () => {
       'dist/index.js',
       'dist/semantic/model-settings.js',
       'dist/transports/linked.js',
-      'dist/version.js',
     ])
   })
 })
