@@ -72,3 +72,14 @@ it('docs/configuration.md: $schema is the name of the schema that the command pr
       `https://unpkg.com/${name}@${major}/${file}.schema.json`,
     )
 }, 60_000)
+
+describe('what a reader looks for is in a guide', () => {
+  it.each([
+    ['docs/library.md', ['toAiSdk', 'toAnthropic', 'toOpenAiChat', 'toOpenAiResponses', 'toGemini']],
+    ['docs/recipes.md', ['inProcess']],
+    ['docs/agent.md', ['PLUGBOARD_MODEL', 'ANTHROPIC_MODEL', 'OPENAI_BASE_URL']],
+  ])('%s: %j', (page, words) => {
+    const text = readPage(page)
+    expect(words.filter((word) => !text.includes(word))).toEqual([])
+  })
+})

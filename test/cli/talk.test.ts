@@ -12,6 +12,7 @@ import {
 } from '../../packages/agent/src/fixtures/model-server.mjs'
 import { readPage } from '../docs/page.ts'
 import { makePlace, type Place } from '../support/cli.ts'
+import { odd } from '../support/servers.ts'
 import { noTerminal, openTerminalWith, type Terminal } from '../support/terminal.ts'
 
 const missing = noTerminal()
@@ -436,8 +437,10 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await screen.see(
       '! the rule "everything.ecoh" matches no tool of "everything". Did you mean the tool "echo"?',
     )
-    const shown = await screen.see(IDLE)
-    expect(shown.split('\n').filter((line) => line.length > 40)).toEqual([])
+    await say('/tools')
+    await screen.see(/\d+ tools, about[\s\S]*\n›/)
+    const lines = await screen.written()
+    expect(lines.filter((line) => line.length > 40)).toEqual([])
   })
 
   it('leaves nothing behind when the window changes its size', async () => {
@@ -516,6 +519,26 @@ describe.skipIf(missing !== undefined)('a conversation that is saved', { timeout
     await again.see(/About \d+ tokens became \d+/)
     await say('/cost')
     await again.see(/\d+ tokens in, \d+ tokens out/)
+    await say('/context')
+    await again.see(
+      /\d+ % of 200k tokens[\s\S]*your messages +about \d+[\s\S]*tools +about [\d.k]+, when all/,
+    )
+    await say('/model claude-haiku-4-5')
+    await again.see('The model is claude-haiku-4-5')
+    await say('to the other one')
+    await again.see('HEARD "to the other one"')
+    expect(model.requests.at(-1)?.body).toMatchObject({ model: 'claude-haiku-4-5' })
+  })
+
+  it('approves a server of the project, and uses it at once', async () => {
+    place.write('.mcp.json', { mcpServers: { odd: odd() } })
+    const screen = await start(80)
+    await screen.see(/odd[^\n]*\/mcp approve/)
+    await say('/mcp approve')
+    await answer(/Let odd start[\s\S]*off:/, 'y')
+    await say('/mcp')
+    await screen.see(/odd +\S*connected/)
+    expect((await screen.written()).filter((line) => line.length > 80)).toEqual([])
   })
 
   it('asks once about the instructions of a project, and shows where they come from', async () => {

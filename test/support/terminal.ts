@@ -16,6 +16,8 @@ export function noTerminal(): string | undefined {
 export interface Terminal {
   /** What is on the screen. */
   screen(): Promise<string>
+  /** The lines as they were written: one that the terminal had to break is one. */
+  written(): Promise<readonly string[]>
   /** Waits until it shows, and returns the screen; a text may be broken into lines anywhere. */
   see(what: string | RegExp, ms?: number): Promise<string>
   /** Keys by their tmux names (`Enter`, `Down`, `C-c`, `Escape`). */
@@ -89,6 +91,10 @@ export async function openTerminalWith(
   const screen = () => tmux('capture-pane', '-p', '-S', '-200', '-t', 'main')
   return {
     screen,
+    written: async () =>
+      (await tmux('capture-pane', '-p', '-J', '-S', '-200', '-t', 'main'))
+        .split('\n')
+        .map((line) => line.trimEnd()),
     see: async (what, ms = 20_000) => {
       const end = Date.now() + ms
       for (;;) {
