@@ -103,7 +103,7 @@ const base = defineConfig({
 const globalSetup = ['./test/support/global-setup.ts']
 
 // Most tests wait for processes: with two cores, two workers leave half of the machine idle.
-const maxWorkers = 4
+const maxWorkers = 5
 
 /** A process is used again while the next file may share it, so the files of their own come first; then the longest. */
 class LongestFirst extends BaseSequencer {
