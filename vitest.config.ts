@@ -102,7 +102,7 @@ const base = defineConfig({
 })
 const globalSetup = ['./test/support/global-setup.ts']
 
-// Most tests wait for processes: with two cores, two workers leave half of the machine idle. Five take longer than four.
+// Most tests wait for processes: with two cores, two workers leave half of the machine idle. Five are no faster than four.
 const maxWorkers = 4
 
 /** A process is used again while the next file may share it, so the files of their own come first; then the longest. */
